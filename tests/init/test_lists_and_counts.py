@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -99,14 +100,16 @@ def test_a_refusal_ends_with_the_command_that_answers(tmp_path: Path, name: str)
 def test_lists_of_answers_of_judges_whom_nobody_names(tmp_path: Path, guess: Guesses) -> None:
     """Two lists of answers to the same questions are of other people each."""
 
-    def told(n: int, k: int) -> dict[str, int]:
-        return {"coherence": (n + k) % 5 + 1, "fluency": (n * 3 + k) % 5 + 1}
+    draw = random.Random(8)
+
+    def told() -> dict[str, int]:
+        return {"coherence": draw.randint(1, 5), "fluency": draw.randint(1, 5)}
 
     rows = [
         {
             "id": f"dm-{d}", "model_id": f"M{m}", "decoded": f"summary {d} of model {m}",
-            "expert_annotations": [told(d + m, k) for k in range(3)],
-            "turker_annotations": [told(d * m, k) for k in range(5)],
+            "expert_annotations": [told() for _ in range(3)],
+            "turker_annotations": [told() for _ in range(5)],
         }
         for d in range(15) for m in range(3)
     ]  # fmt: skip
