@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from annot_pipeline.audit.bisect import bisect
 from annot_pipeline.audit.diff.releases import diff_releases
 from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.config.campaign_file import kept_settings
 from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.exports.raw_rows import RawRows
 from annot_pipeline.stages.ingest.archived_lines import MOST_BYTES, released_lines
@@ -164,19 +165,22 @@ class Pages:
         Raises
         ------
         StoreError
-            The release has no such export, the archive lost its bytes, or it has no such row.
+            The release has no such export, the store lost its bytes or the settings of then, or it
+            has no such row.
         """
-        manifest = self.release(version).manifest
+        release = self.release(version)
         export = next(
-            (e for e in manifest["sources"]
+            (e for e in release.manifest["sources"]
              if e["name"] == file and source_digest(e) == digest and e["kind"] == "judgments"), None
         )  # fmt: skip
         store, settings = Store(self.campaign.store), self.campaign.settings
         sha256 = SourceDigests(store, settings).sha256(digest) if export else None
-        if export is None or sha256 is None or export["source"] >= len(settings.sources):
-            problem = Problem(file, "the archive of this store does not have it")
+        kept = store.settings(release.manifest["settings_hash"])
+        if export is None or sha256 is None or kept is None:
+            problem = Problem(file, "the store does not have it, or not the settings of then")
             raise StoreError(f"{version} has no such export", [problem])
-        source = settings.sources[export["source"]]
+        # Settings of then: today this may be another source, which names judges in other columns.
+        source = kept_settings(kept, f"settings of {version}").sources[export["source"]]
         opened = open_export(
             source, archived(store.archive, sha256), file, limits=settings.limits, whole=True
         )

@@ -212,6 +212,19 @@ def test_hostile_cells_are_texts(tmp_path):
     )
 
 
+def test_names_stay_hidden_when_a_source_is_put_before(tmp_path):
+    folder = folder_of(labels_campaign(tmp_path))
+    file = folder / "campaign.yaml"
+    settings = json.loads(file.read_text("utf-8"))
+    fields = {"item": "item", "judge": "expert", "label": "decision"}
+    settings["sources"].insert(0, {"path": "decisions.csv", "format": "csv", "fields": fields})
+    file.write_text(json.dumps(settings), "utf-8")
+    client = client_of(folder)
+    html = client.get(links(client.get("/items").text, "/item?")[0]).text
+    row = client.get(links(html, "/row?")[0]).text
+    assert dict(re.findall(r'row">(.*?)</th><td class="text">(.*?)</td>', row))["judge"] == MASKED
+
+
 def test_a_name_is_nowhere_in_a_row():
     cells = {"who": "Ann Lee", "note": "ann lee: by Ann Lee.", "label": "yes"}
     assert without_names(cells, {"judge": ["who"], "label": ["label"]}) == {
