@@ -70,9 +70,8 @@ def make_app(pages: Pages, decisions: DecisionFile, token: str, port: int) -> St
         Mount("/static", StaticFiles(packages=[("annot_pipeline.serve", "static")])),
     ]
     guard = Middleware(BaseHTTPMiddleware, dispatch=site.guard)
-    return Starlette(
-        routes=routes, middleware=[guard], exception_handlers={AnnotError: _error_page}
-    )
+    errors = {AnnotError: _error_page, HTTPStatus.NOT_FOUND: _error_page}
+    return Starlette(routes=routes, middleware=[guard], exception_handlers=errors)
 
 
 def _page(facts: Callable[[dict[str, str]], tuple[str, dict[str, Any]]]) -> Answer:
@@ -90,7 +89,7 @@ def _page(facts: Callable[[dict[str, str]], tuple[str, dict[str, Any]]]) -> Answ
 async def _error_page(_: Request, error: Exception) -> Response:
     """Say what is wrong, as the command line does."""
     if not isinstance(error, AnnotError):
-        raise error
+        error = StoreError("there is no such page", [])
     html = _templates().get_template("error.html").render(error=error, asked={}, campaign="")
     return HTMLResponse(html, HTTPStatus.NOT_FOUND)
 

@@ -156,7 +156,8 @@ class Pages:
     def _changes(self, old: str, new: str) -> list[Document]:
         """Return cells of items that differ between two releases."""
         diff = diff_releases(self.campaign, (old, new), tables=("labels", "scores"), causes=False)
-        rows: list[Document] = diff.cells.slice(0, 1_000).to_pylist()
+        published = diff.cells.filter(pc.not_equal(diff.cells["column"], "model_label"))
+        rows: list[Document] = published.slice(0, 1_000).to_pylist()
         return rows
 
     def row(self, version: str, file: str, digest: str, number: int) -> Document:

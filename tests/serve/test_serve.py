@@ -212,6 +212,21 @@ def test_hostile_cells_are_texts(tmp_path):
     )
 
 
+def test_pages_of_one_thing_leave_out_what_is_the_same_in_all_rows(client):
+    item = client.get(links(client.get("/items").text, "/item?")[0]).text
+    judge = client.get(links(item, "/judge?")[0]).text
+    heads = [re.findall(r'<th scope="col"[^>]*>([^<]*)', page)[-5:] for page in (item, judge)]
+    assert heads[0] == ["judge", "answer", "fate", "when, UTC", "file and row"]
+    assert heads[1] == ["answer", "label", "fate", "when, UTC", "file and row"]
+
+
+def test_an_unknown_address_is_a_page_with_a_way_back(client):
+    page = client.get("/nowhere")
+    assert page.status_code == 404
+    assert "there is no such page" in page.text
+    assert links(page.text, "/items") == ["/items"]
+
+
 def test_names_stay_hidden_when_a_source_is_put_before(tmp_path):
     folder = folder_of(labels_campaign(tmp_path))
     file = folder / "campaign.yaml"
