@@ -12,8 +12,11 @@ import pytest
 from annot_pipeline.contracts import GOLD, SYSTEM_RANKINGS
 from annot_pipeline.report.contents import Contents, Labelled
 from annot_pipeline.report.sections.use import (
+    doubts,
+    judges_tile,
     labels_tile,
     looks_random,
+    next_commands,
     verdict,
     winner_tile,
 )
@@ -125,3 +128,30 @@ def test_the_verdict_tells_of_certainty_where_there_is_a_label_model(votes, star
     )  # fmt: skip
     actual = verdict(contents)
     assert (actual["start"], actual["reasons"].split("; ")[0]) == (start, first)
+
+
+def test_an_item_is_named_with_its_task_where_there_are_several():
+    doubtful = pa.table({"task": ["verbs", "nouns"], "item": ["254", "829"]})
+    manifest = {"version": "v0001", "parent": None}
+    for kinds, names, item in (
+        ({"verbs": "categorical"}, ["254", "829"], "254"),
+        ({"verbs": "categorical", "nouns": "categorical"}, ["verbs/254", "nouns/829"],
+         "254 --task verbs"),
+    ):  # fmt: skip
+        of_release: Any = SimpleNamespace(
+            manifest=manifest, facts={"kinds": kinds}, labelled_in_all=Labelled(0), used_judges=[],
+            judges=[], tables={"doubtful_items": doubtful, "estimates": doubtful.slice(0, 0)},
+        )  # fmt: skip
+        assert [name for name, _ in doubts(of_release)["items"]] == names
+        assert f"annot trace CAMPAIGN {item} " in next_commands(of_release)[0]
+
+
+def test_no_judge_is_cleared_of_answers_at_random_where_none_could_be_tested():
+    row = {"judge": "a", "dropped": False, "accuracy": 0.6, "chance_accuracy": 0.5,
+           "below_chance": False, "n_judgments": 900}  # fmt: skip
+    for verdict_, words in (
+        ("undetermined", "none was dropped"), ("passed", "none was dropped; none looks random")
+    ):  # fmt: skip
+        rows = [row | {"judge": judge, "verdict": verdict_} for judge in "ab"]
+        of_release: Any = SimpleNamespace(used_judges=rows)
+        assert judges_tile(of_release).words == words

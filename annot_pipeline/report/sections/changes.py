@@ -23,6 +23,8 @@ FIGURES = (
     "changed_labels", "warnings",
 )  # fmt: skip
 """Of a release in the table of the last ones."""
+RESULTS = ("labels", "scores")
+"""Of these, no column where no release has any."""
 
 Row = dict[str, Any]
 
@@ -43,7 +45,7 @@ def changes(contents: Contents) -> dict[str, Any]:
         if old
         else [],
         "trend": [
-            [figures[name] for name in FIGURES]
+            [figures[name] or (None if name in RESULTS else figures[name]) for name in FIGURES]
             for figures in [*manifest["trend"], release_figures(manifest)]
         ],
         "most_rows": MOST_ROWS,

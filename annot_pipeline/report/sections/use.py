@@ -22,6 +22,7 @@ from annot_pipeline.report.release_figures import (
     headline_ranking,
 )
 from annot_pipeline.report.render import in_words, interval, number, without_rounding
+from annot_pipeline.report.sections.changes import changed_rows
 from annot_pipeline.report.sections.judges import judge_anchors
 from annot_pipeline.storage.candidates import candidate_steps
 
@@ -126,10 +127,12 @@ def doubts(contents: Contents) -> dict[str, list[tuple[str, str]]]:
         if row["judge"] in anchors and (row["dropped"] or _is_doubted(row))
     )  # fmt: skip
     items = contents.tables["doubtful_items"].slice(0, FEW).to_pylist()
+    several = len(contents.facts["kinds"]) > 1
     return {
         "judges": [(judge, anchors[judge]) for judge in [*judges][:FEW]],
-        "items": [(row["item"], quote(f"item={row['task']}/{row['item']}")) for row in items],
-    }
+        "items": [(f"{row['task']}/{row['item']}" if several else row["item"],
+                   quote(f"item={row['task']}/{row['item']}")) for row in items],
+    }  # fmt: skip
 
 
 def judges_dropped(contents: Contents) -> tuple[int, int]:
@@ -235,7 +238,8 @@ def judges_tile(contents: Contents) -> Tile:
     words = f"of {counted(n_judges, 'judge')}; {dropped:,} dropped by a test"
     if not dropped:
         words = "none was dropped" if tested else "none was tested"
-    is_known = n_judges > 1 and any(row["accuracy"] is not None for row in contents.used_judges)
+    known = [row for row in contents.used_judges if row["accuracy"] is not None]
+    is_known = n_judges > 1 and any(row["verdict"] != "undetermined" for row in known)
     none = "none of the others looks random" if dropped else "none looks random"
     concerns = judge_concerns(contents) or none * is_known
     words += f"; {concerns}" if concerns else ""
@@ -252,6 +256,9 @@ def changes_tile(contents: Contents) -> Tile:
     words = [
         counted(changes[key], what) + done for key, what, done in counts if changes.get(key)
     ] or ["other changes", "no new judgment, no label changed"]
+    if contents.previous and contents.tables["system_rankings"].num_rows:
+        n_ranks = changed_rows(contents.previous, contents.tables)["ranks"]["n"]
+        words.append(f"{counted(n_ranks, 'rank')} changed" if n_ranks else "no rank changed")
     return Tile(name, words[0], ", ".join(words[1:]), "changes")
 
 
@@ -373,9 +380,11 @@ def next_commands(contents: Contents) -> list[str]:
 
 
 def _doubtful_name(contents: Contents) -> str:
-    """Return the name of an item to doubt, if a shell takes it as it is; else ITEM."""
-    items = contents.tables["doubtful_items"]["item"].slice(0, 1).to_pylist()
-    return next((name for name in items if NAME.fullmatch(name)), "ITEM")
+    """Return an item to doubt, with its task, if a shell takes the names as they are; else ITEM."""
+    items = contents.tables["doubtful_items"].slice(0, 1).to_pylist()
+    names = [row["item"] for row in items]
+    names += [row["task"] for row in items if len(contents.facts["kinds"]) > 1]
+    return " --task ".join(names) if names and all(map(NAME.fullmatch, names)) else "ITEM"
 
 
 def _join_with_and(parts: Sequence[str]) -> str:
