@@ -9,7 +9,7 @@ from annot_pipeline.cli.common import Document, check_output, load, show, typed
 from annot_pipeline.cli.render import fields, table
 from annot_pipeline.errors import counted
 
-SHOWN = "item label probability=by runner_up runner_up_probability=by votes n_judges reasons text"
+SHOWN = "item label probability runner_up runner_up_probability=probability votes reasons text"
 
 
 def run_items(arguments: argparse.Namespace) -> int:
