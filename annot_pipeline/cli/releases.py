@@ -38,12 +38,12 @@ def _releases(document: Document, campaign: str) -> Iterator[str]:
     rows = [
         row
         | {"changed": row.get("changes", {}) | {"settings_changed": row.get("settings_changed")}}
-        | {"decision": decision_text(row.get("decision"))}
+        | {"decision": decision_text(row.get("decision")), "made": row.get("created_at", "")[:16]}
         | {"certified": [task for task, is_certified, _ in certificates(row) if is_certified]}
         for row in document["releases"]
     ]
     names = (
-        "version pinned created_at=created parent labels scores records changed certified decision "
+        "version pinned made=created parent labels scores records changed certified decision "
         "retracted problem do"
     )
     yield from table("releases", rows, names, most=len(rows), longest=LONGEST)
