@@ -297,7 +297,7 @@
       onclick: () => showItem(list.shown[at + by]),
     });
     const told = row.label === null ? [] : [`Label ${short(row.label)}, probability ${share(row.probability) || "unknown"}`,
-      row.runnerUp === null ? "" : `; next ${short(row.runnerUp)}`, "."];
+      row.runnerUp === null ? "" : `; runner-up ${short(row.runnerUp)}`, "."];
     dialog.replaceChildren(
       make("p", [step(-1, "Previous"), " ", step(1, "Next"), " ", close], { className: "buttons" }),
       make("h3", isolated(row.item), { id: "item-title" }),
