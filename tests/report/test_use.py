@@ -19,6 +19,7 @@ from annot_pipeline.report.sections.use import (
     next_commands,
     verdict,
     winner_tile,
+    worst_first,
 )
 
 
@@ -57,6 +58,19 @@ def test_the_first_is_named_with_its_lead_and_whoever_is_not_shown_to_be_worse()
     tile = winner_tile(contents(three, [pair("t", "b", "a", -2.5, beats=False)]))
     assert (tile.value, tile.anchor) == ("a", "rankings")
     assert tile.words == "2.500 points (1.500 to 3.500) ahead of b; b is not shown to be worse"
+
+
+def test_failures_come_first_then_what_is_near_to_failing_then_gold_before_files():
+    checks = [
+        {"name": name, "level": level, "value": value, "error": error}
+        for name, level, value, error in (
+            ("files", "warn", 3, None), ("rejected", "warn", 0.2, 0.5), ("fine", "pass", 0, 1),
+            ("failed", "error", 0.9, 0.5), ("unseen", "warn", 0.4, 0.5),
+            ("labels", "warn", 1, None),
+        )
+    ]  # fmt: skip
+    ordered = [check["name"] for check in worst_first(checks)]
+    assert ordered == ["failed", "unseen", "rejected", "labels", "files"]
 
 
 def test_a_reference_does_not_win():

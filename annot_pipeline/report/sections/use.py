@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
 from textwrap import shorten
 from typing import Any, NamedTuple
@@ -57,8 +57,7 @@ def header(contents: Contents) -> dict[str, Any]:
 
 def use(contents: Contents) -> dict[str, Any]:
     """Return the verdict, tiles, gates that did not pass, and the next commands."""
-    open_gates = [check for check in contents.manifest["checks"] if check["level"] != "pass"]
-    open_gates.sort(key=lambda check: check["level"] != "error")
+    open_gates = worst_first(contents.manifest["checks"])
     return {
         **verdict(contents),
         "became": became(contents),
@@ -76,6 +75,16 @@ def use(contents: Contents) -> dict[str, Any]:
         "n_warnings": len(open_gates),
         "commands": next_commands(contents),
     }  # fmt: skip
+
+
+def worst_first(checks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the gates that did not pass: failures, then what is nearest to failing.
+
+    The others from labels and rankings back to files, against the order of stages.
+    """
+    nearness = {c["name"]: min(c["value"] / c["error"], 1) if c["error"] else 0 for c in checks}
+    open_gates = [check for check in checks[::-1] if check["level"] != "pass"]
+    return sorted(open_gates, key=lambda c: (c["level"] != "error", -nearness[c["name"]]))
 
 
 def verdict(contents: Contents) -> dict[str, str]:
