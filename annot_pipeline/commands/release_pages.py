@@ -162,7 +162,11 @@ def _parent_tables(
     if parent is None:
         return None
     tables = {name: read_table(parent.stored(name), columns) for name, columns in COMPARED.items()}
-    labels = {"old_labels": parent.stored("labels"), "new_labels": stored_tables["labels"]}
+    inputs = {
+        f"{age}_{name}": table
+        for name in ("labels", "judgments")
+        for age, table in (("old", parent.stored(name)), ("new", stored_tables[name]))
+    }
     other_names = (document["changes"] or {}).get("judges_have_other_names", False)
     parameters = {"most": MOST_CHANGES, "same_names": not other_names}
-    return tables | {"label_changes": queries.table("report/label_changes", labels, parameters)}
+    return tables | {"label_changes": queries.table("report/label_changes", inputs, parameters)}

@@ -115,7 +115,8 @@ def test_a_decision_that_says_the_same_is_a_change_of_whose_it_is(built):
     def changes_since(labels: pa.Table) -> str:
         actual = QUERIES.table(
             "report/label_changes",
-            {"old_labels": labels, "new_labels": now},
+            {"old_labels": labels, "new_labels": now}
+            | dict.fromkeys(("old_judgments", "new_judgments"), built.table("judgments")),
             {"same_names": True, "most": 9},
         )
         before = empty | {"label_changes": actual}
@@ -129,6 +130,7 @@ def test_a_decision_that_says_the_same_is_a_change_of_whose_it_is(built):
     assert re.findall(r'row">(i\d)</th>', shown) == ["i2"]
     assert "<td>the model</td>" in shown
     assert re.search("expert j[0-9a-f]{20}", shown)
+    assert "its own are as they were" in shown
     assert "Labels that changed" not in changes_since(now)
 
 

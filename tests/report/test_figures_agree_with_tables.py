@@ -372,8 +372,24 @@ def test_changed_labels_have_the_published_probability(contents):
                                 "adjudicated": False}])  # fmt: skip
     before = gold_rows("labels", [{"task": "t", "item": "i", "label": "a", "probability": 0.5,
                                    "adjudicated": False}])  # fmt: skip
-    inputs = {"old_labels": before, "new_labels": now}
-    parameters = {"same_names": False, "most": 9}
+
+    def answers(*of: tuple[str, str, str]) -> pa.Table:
+        return gold_rows("judgments", [
+            {"task": "t", "item": "i", "judge": name, "judgment_id": name, "label": label,
+             "fate": fate} for name, label, fate in of
+        ])  # fmt: skip
+
+    inputs = {
+        "old_labels": before, "new_labels": now,
+        "old_judgments": answers(
+            ("j1", "a", "used"), ("j2", "a", "used"), ("j3", "a", "used"), ("j4", "b", "used"),
+        ),
+        "new_judgments": answers(
+            ("j2", "b", "used"), ("j3", "a", "judge_failed"), ("j4", "b", "used"),
+            ("j5", "b", "used"), ("j6", "b", "used"),
+        ),
+    }  # fmt: skip
+    parameters = {"same_names": True, "most": 9}
     changed = QUERIES.table("report/label_changes", inputs, parameters)
     empty = {name: contents.tables[name].slice(0, 0) for name in ("judges", "system_rankings")}
     manifest = contents.manifest | {"parent": {"version": "v0000"}, "changes": {}}
@@ -381,3 +397,6 @@ def test_changed_labels_have_the_published_probability(contents):
     with_changes = replace(with_tables(contents, **empty), manifest=manifest, previous=previous)
     (row,) = Section(html_of(changes, with_changes)).tables["Labels that changed"]
     assert (row["probability was"], row["probability is"]) == ("50.0%", "75.0%")
+    assert row["its answers since"] == (
+        "2 new, 1 withdrawn, 1 corrected, 1 of a judge who counts no more"
+    )

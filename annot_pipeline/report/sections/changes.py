@@ -26,6 +26,10 @@ FIGURES = (
 RESULTS = ("labels", "scores")
 """Of these, no column where no release has any."""
 
+ANSWERS = {
+    "n_new": "new", "n_gone": "withdrawn", "n_other": "corrected", "n_no_more": "of a judge who "
+    "counts no more", "n_again": "of a judge who counts again",
+}  # fmt: skip
 Row = dict[str, Any]
 
 
@@ -79,7 +83,7 @@ def changed_rows(
     return {
         "labels": _first(labels, lambda row: [
             row["item"], row["task"], row["label_old"], row["label"], _label_source(row, "_old"),
-            _label_source(row), row["probability_old"], row["probability"],
+            _label_source(row), row["probability_old"], row["probability"], _answers_since(row),
         ], n_labels),
         "ranks": _first(ranks, lambda row: [
             row["system"], row["task"], row["method"], row["rank_old"], row["rank"],
@@ -101,6 +105,14 @@ def _first(
 ) -> dict[str, Any]:
     rows = [cells(row) for row in table.slice(0, MOST_ROWS).to_pylist()]
     return {"rows": rows, "n": table.num_rows if n is None else n}
+
+
+def _answers_since(row: Row) -> str | None:
+    """Return what became of the answers to an item; None where they cannot be matched."""
+    if row["n_new"] is None:
+        return None
+    told = [f"{row[name]:,} {words}" for name, words in ANSWERS.items() if row[name]]
+    return ", ".join(told) or "its own are as they were"
 
 
 def _label_source(row: Row, age: str = "") -> str:
