@@ -135,6 +135,7 @@ def forget(
             document["removed"] = held = _releases_with(releases, judge, entry)
             releases.set_pins({v: p for v, p in read_pins(releases).items() if v not in held})
             releases.remove(held)
+            releases.redact(lambda text: holds_name(text, [judge]))
             _clear_archive(campaign, releases, store)
             write_catalog(campaign.store, releases)
     except OSError as error:
@@ -158,7 +159,7 @@ def _check_files(
 
 
 def _still_named(campaign: LoadedCampaign, judge: str) -> list[str]:
-    """Return texts in store and gold that have the name: reasons of pins, the log of releases."""
+    """Return texts in store and gold that have the name, as reasons of rollbacks."""
     files = [path for root in (campaign.store, campaign.gold) for path in root.rglob("*")]
     texts = [path for path in files if path.suffix in TEXTS and path.is_file()]
     return sorted(str(p) for p in texts if holds_name(p.read_text("utf-8", "replace"), [judge]))

@@ -1,9 +1,10 @@
 """What a store saw published, pruned, pinned and given up, of all gold that it feeds: one log.
 
 ``release_log.jsonl`` holds an event a line, each with its own digest and that of the line before.
-Events are appended, none is ever changed; a file that was damaged is written again with the lines
-that are whole, and an event that says so. Gold is named by where it lies as seen from the store.
-Store or gold may be moved: gold with a release in common is the same, wherever that lay.
+Events are appended; only reasons that name a forgotten person are taken out. A file that was
+damaged is written again with the lines that are whole, and an event that says so. Gold is named by
+where it lies as seen from the store. Store or gold may be moved: gold with a release in common is
+the same, wherever that lay.
 """
 
 from __future__ import annotations
@@ -186,6 +187,12 @@ class ReleaseLog:
         """Forget gold that will not come back, by name; an empty one is what lost lines named."""
         self._append(lambda _: [self._event("abandoned") | {"gold": g} for g in sorted(golds)])
 
+    def redact(self, names_person: Callable[[str], bool]) -> None:
+        """Leave out texts of pins and retractions that name a person; an event says so."""
+        events = self.read().events
+        if any(_without_texts(event, names_person) != event for event in events):
+            self._append(lambda _: [{"event": "redacted"}], names_person)
+
     def newest(self, at_hand: Pointer | None, lying: Mapping[str, str]) -> Pointer | None:
         """Return the pointer that the log has of the gold at hand.
 
@@ -252,7 +259,11 @@ class ReleaseLog:
             return True  # damaged, but there
         return lying is not None and _origin(lying) == _origin(pointer)
 
-    def _append(self, events: Callable[[Mapping[str, SeenGold]], Sequence[Event]]) -> None:
+    def _append(
+        self,
+        events: Callable[[Mapping[str, SeenGold]], Sequence[Event]],
+        names_person: Callable[[str], bool] = lambda _: False,
+    ) -> None:
         """Append the events that some gold gives rise to; others may append at the same time."""
         self.store.mkdir(parents=True, exist_ok=True)
         with exclusive_lock(self.store / LOG_LOCK, lambda: None):
@@ -266,7 +277,8 @@ class ReleaseLog:
             if new:
                 now = datetime.now(UTC).isoformat(timespec="seconds")
                 with atomic_write(self.path) as temporary:
-                    temporary.write_bytes(_text([*content.events, *(e | {"at": now} for e in new)]))
+                    known = [_without_texts(event, names_person) for event in content.events]
+                    temporary.write_bytes(_text([*known, *(e | {"at": now} for e in new)]))
 
     def _numbers_anywhere(self, content: LogContent) -> set[int]:
         """Return numbers of versions that the log, notes of builds and other gold name."""
@@ -416,6 +428,23 @@ def _news(before: Pointer | None, after: Pointer) -> Event:
     if is_same and not (manifests or pruned):
         return {}
     return {"version": after.version, "manifests": manifests, "pruned": pruned, **marks}
+
+
+def pointer_without(pointer: Pointer, names_person: Callable[[str], bool]) -> Pointer:
+    """Return a pointer whose pins and retractions have no text that names a person."""
+    return replace(pointer, **_marks(_without_texts(_news(None, pointer), names_person)))
+
+
+def _without_texts(event: Event, names_person: Callable[[str], bool]) -> Event:
+    """Return an event whose pins and retractions have no text that names a person."""
+    marks = {
+        name: {
+            version: {key: "" if names_person(text) else text for key, text in mark.items()}
+            for version, mark in event[name].items()
+        }
+        for name in ("pins", "retracted") if name in event
+    }  # fmt: skip
+    return event | marks
 
 
 def _is_new(seen: SeenGold | None) -> bool:

@@ -23,7 +23,7 @@ from annot_pipeline.storage.gold_bucket import GoldBucket
 from annot_pipeline.storage.gold_folder import Fill, GoldFolder
 from annot_pipeline.storage.pointer import POINTER, Pin, Pointer, Retraction, number
 from annot_pipeline.storage.release import Release
-from annot_pipeline.storage.release_log import LogContent, ReleaseLog
+from annot_pipeline.storage.release_log import LogContent, ReleaseLog, pointer_without
 from annot_pipeline.storage.rollback import refuse_left_behind, replaced, rollback
 
 __all__ = ["Release", "Releases"]
@@ -416,6 +416,13 @@ class Releases:
         """Replace the pins; the right to publish is held."""
         if pointer := self.gold.pointer():
             self.point(replace(pointer, pins=pins))
+
+    def redact(self, names_person: Callable[[str], bool]) -> None:
+        """Leave out reasons of pins and retractions that name a person, in the log as well."""
+        if pointer := self.gold.pointer():
+            self.point(pointer_without(pointer, names_person))
+        if self.log:
+            self.log.redact(names_person)
 
     def gone(self) -> list[str]:
         """Return published releases whose folders are gone, though nobody pruned them."""

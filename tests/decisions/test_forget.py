@@ -16,7 +16,7 @@ import pytest
 from annot_pipeline import load_gold
 from annot_pipeline.cli import main
 from annot_pipeline.commands.build import build_release
-from annot_pipeline.commands.decisions import publish_candidate, roll_back
+from annot_pipeline.commands.decisions import publish_candidate, retract, roll_back
 from annot_pipeline.commands.forget import forget
 from annot_pipeline.commands.prune import set_pin
 from annot_pipeline.commands.validate import validate
@@ -141,9 +141,10 @@ def test_item_tables_that_name_the_person_are_refused(campaign):
     assert not (campaign / "store" / "forgotten.json").exists()
     _with_items(campaign, "item,text,by\ni0,an essay,somebody\n")
     forgotten(campaign)
-    _with_items(campaign, f"item,text,by\ni0,an essay,{PERSON}\n")
-    with pytest.raises(InputError, match="a cell of the item table names a forgotten person"):
-        build_release(load_campaign(campaign), silent)
+    for text in (PERSON, f"written by {PERSON}, they say"):
+        _with_items(campaign, f'item,text,by\ni0,an essay,"{text}"\n')
+        with pytest.raises(InputError, match="a cell of the item table names a forgotten person"):
+            build_release(load_campaign(campaign), silent)
 
 
 @pytest.mark.slow
@@ -341,10 +342,16 @@ def test_under_another_key_nobody_is_recognized_so_builds_stop(campaign):
 
 
 @pytest.mark.slow
-def test_reasons_that_name_the_person_are_named(campaign):
-    set_pin(load_campaign(campaign), "v0001", remove=False, why=f"{PERSON}'s", progress=silent)
-    [path] = forgotten(campaign, pinned=True)["still_named"]
-    assert path == str(campaign / "store" / "release_log.jsonl")
+def test_reasons_that_name_the_person_leave_the_log_and_its_chain_is_whole(campaign):
+    loaded = load_campaign(campaign)
+    set_pin(loaded, "v0002", remove=False, why=f"{PERSON}'s", progress=silent)
+    set_pin(loaded, "v0002", remove=False, why="paper", progress=silent)
+    retract(loaded, "v0001", because=f"of {PERSON}", by="ann", progress=silent)
+    assert forgotten(campaign, pinned=True)["still_named"] == []
+    releases = Releases.for_campaign(loaded)
+    assert releases.log.read().damage is None
+    assert releases.retracted()["v0001"].because == ""
+    assert named_in(campaign, PERSON) == []
 
 
 def test_pinned_releases_strangers_and_models_are_refused_before_anything_goes(campaign):

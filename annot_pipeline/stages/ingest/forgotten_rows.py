@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from string import punctuation
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.stages.ingest.opened_exports import open_export
 from annot_pipeline.stages.ingest.raw_names import BETWEEN, CELLS
 from annot_pipeline.stages.ingest.read_records import read_records
-from annot_pipeline.stages.shared.name_search import holds_name
+from annot_pipeline.stages.shared.name_search import holds_name, is_distinctive
 from annot_pipeline.storage.archive import export_sha256
 from annot_pipeline.storage.checked_export import MatchedExport
 from annot_pipeline.storage.files import atomic_write
@@ -67,7 +68,9 @@ def refuse_forgotten_item(
     campaign: LoadedCampaign, source: ItemSource, export: MatchedExport,
     people: Sequence[Forgotten], name: str = "",
 ) -> None:  # fmt: skip
-    """Make sure that no cell of an item table is a forgotten person, or holds a ``name``.
+    """Make sure that no cell of an item table names a forgotten person, or holds a ``name``.
+
+    Of forgotten people there are digests only: whole cells and words are compared, as they stand.
 
     Raises
     ------
@@ -79,8 +82,15 @@ def refuse_forgotten_item(
     for chunk in opened.chunks:
         for column in chunk.columns.values():
             cells = list(filter(None, column.unique().to_pylist()))
-            if forgotten_among(cells, people, key) or holds_name("\n".join(cells), [name]):
+            names = forgotten_among(_with_words(cells), people, key)
+            if names or holds_name("\n".join(cells), [name]):
                 raise _refused(export, "a cell of the item table names a forgotten person")
+
+
+def _with_words(cells: Sequence[str]) -> set[str]:
+    """Return cells, and the words in them that are not in texts by chance."""
+    words = {word.strip(punctuation) for cell in cells for word in cell.split()}
+    return {*cells, *filter(is_distinctive, words)}
 
 
 def _rows_of_forgotten(
@@ -172,10 +182,9 @@ def _without_parquet_rows(_: MatchedExport, __: Source, data: bytes, rows: set[i
     table = pq.read_table(pa.BufferReader(data))
     types = [t.value_type if pa.types.is_dictionary(t) else t for t in table.schema.types]
     table = table.cast(pa.schema(zip(table.column_names, types, strict=True)))
-    is_left = np.isin(np.arange(table.num_rows) + 1, list(rows), invert=True)
+    is_left = pa.array(np.isin(np.arange(table.num_rows) + 1, list(rows), invert=True))
     sink = pa.BufferOutputStream()
-    rest = table.filter(pa.array(is_left))
-    pq.write_table(rest, sink, compression="none", use_dictionary=False)
+    pq.write_table(table.filter(is_left), sink, compression="none", use_dictionary=False)
     return bytes(sink.getvalue())
 
 
