@@ -145,7 +145,7 @@ def bisect_gate(campaign: LoadedCampaign, name: str) -> Document:
     if not checked:
         names = [check["name"] for check in releases.get().manifest["checks"]]
         near = difflib.get_close_matches(name, names, 3)
-        problem = Problem("--gate", f"no release has gate {name}", f"gates like it: {near}")
+        problem = Problem("--gate", f"no release has gate {name}", ", ".join(near))
         raise StoreError("nothing to look for", [problem])
     document: Document = {
         "gate": name, "question": checked[-1][1]["question"], "since": checked[0][0].version,
