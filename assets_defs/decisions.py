@@ -5,6 +5,7 @@ from pydantic import Field
 
 from assets_defs.automation import CAMPAIGN_TAG
 from assets_defs.campaign_assets import CampaignAssets
+from assets_defs.checks import CHECK
 from assets_defs.stage_assets import in_dagster
 
 
@@ -18,8 +19,8 @@ class CandidateConfig(dg.Config):
 
 
 def publish_candidate_job(assets: CampaignAssets) -> dg.JobDefinition:
-    """Return the job; gold assets get the events of the release that it publishes."""
-    from assets_defs.release import release_events
+    """Return the job; release and gold assets get the events of what it publishes."""
+    from assets_defs.release import release_check, release_events
 
     @dg.op(name=f"{assets.name}__publish_candidate")
     def publish_candidate(context: dg.OpExecutionContext, config: CandidateConfig) -> None:
@@ -42,6 +43,13 @@ def publish_candidate_job(assets: CampaignAssets) -> dg.JobDefinition:
                     else None,
                 )
             )
+        check = release_check(assets, publication.checks)
+        context.log_event(
+            dg.AssetCheckEvaluation(  # type: ignore[arg-type]  # ops log checks too
+                assets.release_key, CHECK, check.passed, check.metadata,
+                severity=check.severity, description=check.description,
+            )
+        )  # fmt: skip
 
     @dg.job(
         name=f"{assets.name}_publish_candidate",

@@ -11,7 +11,7 @@ from annot_pipeline.errors import GateError, StoreError
 from annot_pipeline.gates import GATES, RELEASE, Gate, GateResult
 from annot_pipeline.stages.build import MAKER, STAGES, Build, Progress, StageRun
 from assets_defs.campaign_assets import CampaignAssets
-from assets_defs.checks import check_result, check_spec
+from assets_defs.checks import check_result, check_spec, gate_figures
 from assets_defs.metadata import gold_metadata
 from assets_defs.stage_assets import in_dagster, log_levels, retry_policy
 
@@ -23,12 +23,11 @@ def release_asset(assets: CampaignAssets, progress: Progress | None) -> dg.Asset
 
     What depends on a gold table so never runs for a build whose gates failed.
     """
-    gates = [*assets.gates(assets.last_stages), *(gate for gate in GATES if gate.stage == RELEASE)]
 
     @dg.multi_asset(
         name=f"{assets.name}__release",
         specs=[spec for (kind, _), spec in assets.specs.items() if kind != "work"],
-        check_specs=[check_spec(assets.release_key, gates)],
+        check_specs=[check_spec(assets.release_key, _gates(assets))],
         required_resource_keys={assets.settings_key},
         retry_policy=retry_policy(assets.campaign, STAGES, progress),
     )
@@ -39,12 +38,12 @@ def release_asset(assets: CampaignAssets, progress: Progress | None) -> dg.Asset
             publication = in_dagster("publish", lambda: _published(assets, build))
         except dg.Failure as failure:
             if isinstance(failure.__cause__, GateError):
-                yield _check_result(assets, gates, failure.__cause__.checks)
+                yield release_check(assets, failure.__cause__.checks)
                 if "--candidate " in (said := failure.description or ""):
                     job = f"{assets.name}_publish_candidate"
                     failure.description = f"{said}; in Dagster: launch the job {job}"
             raise
-        yield _check_result(assets, gates, publication.checks)
+        yield release_check(assets, publication.checks)
         yield from release_events(assets, build, publication, context.instance)
 
     return release
@@ -78,13 +77,21 @@ def _recorded(build: Build) -> list[StageRun]:
     return runs
 
 
-def _check_result(
-    assets: CampaignAssets, gates: Sequence[Gate[Any]], documents: Sequence[Mapping[str, Any]]
+def _gates(assets: CampaignAssets) -> list[Gate[Any]]:
+    """Return the gates of the release; other gates have checks of their own."""
+    return [*assets.gates(assets.last_stages), *(gate for gate in GATES if gate.stage == RELEASE)]
+
+
+def _results(assets: CampaignAssets, documents: Sequence[Mapping[str, Any]]) -> list[GateResult]:
+    names = {gate.name for gate in _gates(assets)}
+    return [GateResult(**document) for document in documents if document["name"] in names]
+
+
+def release_check(
+    assets: CampaignAssets, documents: Sequence[Mapping[str, Any]]
 ) -> dg.AssetCheckResult:
-    """Return how the gates of the release went; other gates have checks of their own."""
-    names = {gate.name for gate in gates}
-    results = [GateResult(**document) for document in documents if document["name"] in names]
-    return check_result(assets.release_key, results)
+    """Return how the gates of the release went."""
+    return check_result(assets.release_key, _results(assets, documents))
 
 
 def _materialized(assets: CampaignAssets, publication: Publication) -> dg.MaterializeResult[Any]:
@@ -99,6 +106,7 @@ def _materialized(assets: CampaignAssets, publication: Publication) -> dg.Materi
             "report": dg.MetadataValue.path(release.folder / "report.html"),
             "rows": {table["name"]: table["rows"] for table in release.manifest["tables"]},
             "changes": release.manifest["changes"] or {},
+            **gate_figures(_results(assets, publication.checks)),
         },
         data_version=dg.DataVersion(release.manifest["content_sha256"]),
     )

@@ -103,6 +103,9 @@ def test_a_candidate_is_published_by_a_job(tmp_path):
         assert job.execute_in_process(instance=instance, run_config=run_config).success
         labels = instance.get_latest_materialization_event(dg.AssetKey(["small", "gold", "labels"]))
         assert labels.asset_materialization.metadata["release"].value == "v0001"
+        check = dg.AssetCheckKey(dg.AssetKey(["small", "release"]), "gates")
+        [record] = instance.event_log_storage.get_asset_check_execution_history(check, limit=1)
+        assert record.event.dagster_event.asset_check_evaluation_data.metadata["failed"].value == 0
         assert run(definitions, instance).success  # the next night: nothing is new
     assert Releases(campaign / "gold").versions() == ["v0001"]
     decision = Releases(campaign / "gold").get().manifest["decision"]
@@ -111,19 +114,20 @@ def test_a_candidate_is_published_by_a_job(tmp_path):
 
 @pytest.mark.slow
 def test_figures_are_drawn_where_dagster_keeps_them(campaign, tmp_path):
-    """Of a stage that is used again too: its page shows the latest materialization."""
+    """Of tables that stand too: the page of an asset shows the latest materialization."""
 
     def fits(instance: dg.DagsterInstance) -> dict[str, dg.MetadataValue]:
         assert run(build_definitions(campaign), instance).success
-        event = instance.get_latest_materialization_event(dg.AssetKey(["small", "work", "labels"]))
+        key = dg.AssetKey(["small", "gold", "prevalence"])
+        event = instance.get_latest_materialization_event(key)
         return dict(event.asset_materialization.metadata)
 
     with dg.DagsterInstance.ephemeral() as instance:
-        assert "convergence" not in fits(instance)
+        assert "Prevalence, small" not in fits(instance)
     with dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
         metadata = fits(instance)
-    assert metadata["reused"].value is True
-    assert "image/svg+xml" in metadata["convergence"].value
+    assert metadata["published"].value is False
+    assert "image/svg+xml" in metadata["Prevalence, small"].value
 
 
 def test_a_run_publishes_with_schemas_data_versions_and_checks(campaign):
@@ -157,6 +161,7 @@ def test_a_second_run_reuses_and_publishes_nothing(campaign):
         assert [e.asset_materialization.metadata["reused"].value for e in events] == [True, False]
         release = instance.get_latest_materialization_event(dg.AssetKey(["small", "release"]))
         assert release.asset_materialization.metadata["published"].value is False
+        assert release.asset_materialization.metadata["gate certain_share"].value == 0
     assert Releases(campaign / "gold").versions() == ["v0001"]
 
 
