@@ -95,7 +95,7 @@ def test_status_releases_and_builds_go_on(campaign, monkeypatch):
     assert verify(load_campaign(campaign))["ok"]
     with pytest.raises(StoreError, match="no release v0001") as error:
         load_gold(campaign / "gold", "labels", "v0001")
-    assert "annot prune removed it" in str(error.value)
+    assert "annot prune or forget removed it" in str(error.value)
 
 
 def test_why_no_release_goes(campaign, capsys):

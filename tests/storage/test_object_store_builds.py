@@ -153,5 +153,5 @@ def test_prune_and_pin(campaign, s3, capsys):
     assert {name.partition("/")[0] for name in objects(s3)} == {"latest.json", "v0001", "v0003"}
     verified = says(capsys, "verify", str(campaign))
     assert (verified["ok"], verified["pruned"]) == (True, ["v0002"])
-    with pytest.raises(StoreError, match="annot prune removed it"):
+    with pytest.raises(StoreError, match="annot prune or forget removed it"):
         load_gold(URL, "labels", version="v0002")
