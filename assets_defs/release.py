@@ -15,6 +15,7 @@ from assets_defs.checks import check_result, check_spec, gate_figures
 from assets_defs.metadata import gold_metadata
 from assets_defs.stage_assets import in_dagster, log_levels, retry_policy
 
+Documents = Sequence[Mapping[str, Any]]
 Events = Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]
 
 
@@ -82,14 +83,12 @@ def _gates(assets: CampaignAssets) -> list[Gate[Any]]:
     return [*assets.gates(assets.last_stages), *(gate for gate in GATES if gate.stage == RELEASE)]
 
 
-def _results(assets: CampaignAssets, documents: Sequence[Mapping[str, Any]]) -> list[GateResult]:
+def _results(assets: CampaignAssets, documents: Documents) -> list[GateResult]:
     names = {gate.name for gate in _gates(assets)}
     return [GateResult(**document) for document in documents if document["name"] in names]
 
 
-def release_check(
-    assets: CampaignAssets, documents: Sequence[Mapping[str, Any]]
-) -> dg.AssetCheckResult:
+def release_check(assets: CampaignAssets, documents: Documents) -> dg.AssetCheckResult:
     """Return how the gates of the release went."""
     return check_result(assets.release_key, _results(assets, documents))
 

@@ -82,15 +82,10 @@ def refuse_forgotten_item(
     for chunk in opened.chunks:
         for column in chunk.columns.values():
             cells = list(filter(None, column.unique().to_pylist()))
-            names = forgotten_among(_with_words(cells), people, key)
+            words = {word.strip(punctuation) for cell in cells for word in cell.split()}
+            names = forgotten_among({*cells, *filter(is_distinctive, words)}, people, key)
             if names or holds_name("\n".join(cells), [name]):
                 raise _refused(export, "a cell of the item table names a forgotten person")
-
-
-def _with_words(cells: Sequence[str]) -> set[str]:
-    """Return cells, and the words in them that are not in texts by chance."""
-    words = {word.strip(punctuation) for cell in cells for word in cell.split()}
-    return {*cells, *filter(is_distinctive, words)}
 
 
 def _rows_of_forgotten(
@@ -98,9 +93,8 @@ def _rows_of_forgotten(
     people: Sequence[Forgotten], key: bytes,
 ) -> tuple[set[str], set[int]]:  # fmt: skip
     """Return what an export calls forgotten people, and the numbers of their rows."""
-    opened = open_export(
-        source, export.real, export.relative, limits=campaign.settings.limits, whole=True
-    )
+    limits = campaign.settings.limits
+    opened = open_export(source, export.real, export.relative, limits=limits, whole=True)
     names: set[str] = set()
     rows: set[int] = set()
     for chunk in opened.chunks:
@@ -172,8 +166,7 @@ def _without_lines(export: MatchedExport, source: Source, data: bytes, rows: set
     lines = data.split(b"\n")
     if not rows <= starts.keys() or "\n".encode(source.options.encoding) != b"\n":
         raise _refused(export, "the lines of its rows are not known")
-    end = len(lines) + 1
-    removed = {n for row in rows for n in range(starts[row], starts.get(row + 1, end))}
+    removed = {n for row in rows for n in range(starts[row], starts.get(row + 1, len(lines) + 1))}
     return b"\n".join(line for n, line in enumerate(lines, 1) if n not in removed)
 
 
