@@ -1,4 +1,4 @@
-"""croissant.json: the release in the MLCommons Croissant 1.0 vocabulary.
+"""croissant.json: the release in the MLCommons Croissant 1.0 vocabulary, with that of RAI.
 
 ``references`` between tables are left out: readers take one for an order to join the tables.
 """
@@ -87,8 +87,22 @@ def croissant(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "isLiveDataset": False,
         "citeAs": citation(manifest),
         **{key: value for key, value in optional.items() if value},
+        **_responsible_ai(manifest),
         "distribution": [entry for table in manifest["tables"] for entry in _distribution(table)],
         "recordSet": [_record_set(table) for table in manifest["tables"]],
+    }
+
+
+def _responsible_ai(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Return how the data was collected and annotated: properties of Croissant's RAI vocabulary."""
+    rows = {table["name"]: table["rows"] for table in manifest["tables"]}
+    fates = ", ".join(f"{n} {fate}" for fate, n in manifest["facts"]["fates"].items() if n)
+    judgments = f"{rows['judgments']} judgments of {rows['items']} items"
+    return {
+        "rai:annotationsPerItem": f"{judgments}; the table judgments has all",
+        "rai:dataAnnotationAnalysis": "see the tables agreement and judges",
+        "rai:dataPreprocessingProtocol": f"{manifest['facts']['records']} records by fate: {fates}",
+        "rai:personalSensitiveInformation": "people who judge have pseudonyms; item texts are unchanged",
     }
 
 
