@@ -102,7 +102,7 @@ def _responsible_ai(manifest: Mapping[str, Any]) -> dict[str, str]:
         "rai:annotationsPerItem": f"{judgments}; the table judgments has all",
         "rai:dataAnnotationAnalysis": "see the tables agreement and judges",
         "rai:dataPreprocessingProtocol": f"{manifest['facts']['records']} records by fate: {fates}",
-        "rai:personalSensitiveInformation": "people who judge have pseudonyms; item texts are unchanged",
+        "rai:personalSensitiveInformation": "people have pseudonyms; item texts are unchanged",
     }
 
 
