@@ -189,7 +189,7 @@ def _dropped(old: Release, newest: Release) -> dict[str, str]:
     """Return the exports that readers had, or builds were to leave out, and that ``old`` lacks."""
     changes = export_changes(old.manifest, newest.manifest)
     rows = [row for how in ("added", "changed") for row in changes[how]]
-    before = (newest.manifest.get("decision") or {}).get("dropped", {})
+    before = newest.manifest.get("dropped", {})
     restored = {source_digest(source) for source in old.manifest["sources"]}
     dropped = before | {r["new_digest"]: r["name"] for r in rows if r["kind"] == "judgments"}
     return {digest: name for digest, name in dropped.items() if digest not in restored}
@@ -210,6 +210,7 @@ def _restore(
         "trend": trend_to(newest),
         "created_at": decided.at,
         "decision": decided.document(),
+        "dropped": dict(decided.dropped),
     }
     document["changes"] = changes_since(build, folder, document, newest)
     queries = Queries(build.campaign.settings.resources, build.campaign.spill)

@@ -147,7 +147,7 @@ def _check_files(
     campaign: LoadedCampaign, judge: str, entry: Forgotten, newest: Release | None
 ) -> None:
     """Make sure, before anything goes, that the next build can leave the person out."""
-    dropped = ((newest and newest.manifest.get("decision")) or {}).get("dropped", {})
+    dropped = newest.manifest.get("dropped", {}) if newest else {}
     if names := exports_among(campaign, dropped):
         problem = Problem("", first_of(names), do="correct or exclude them, see annot status")
         raise StoreError("exports that the last rollback dropped would be read", [problem])

@@ -105,6 +105,9 @@ def release_manifest(
     campaign = build.campaign.settings
     used_judges = runs["settle_judgments"].metrics(JudgmentMetrics).used_judges
     note = {"note": text} if (text := model_note(used_judges)) else {}
+    read = {export["source_digest"] for export in exports}
+    before = parent.manifest.get("dropped", {}) if parent else {}
+    dropped = {digest: name for digest, name in before.items() if digest not in read}
     fits = read_verified(runs["infer_labels"].result.tables["label_fits"]).drop(["trace"])
     return {
         "campaign": campaign.campaign,
@@ -164,6 +167,7 @@ def release_manifest(
             for run in runs.values()
         ],
         "facts": published_metrics(runs),
+        **({"dropped": dropped} if dropped else {}),
     }
 
 

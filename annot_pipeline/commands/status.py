@@ -124,8 +124,7 @@ def _judges(release: Release) -> dict[str, Any]:
 
 def _dropped(build: Build, release: Release | None, has_key: bool) -> dict[str, str]:
     """Return digests of exports by name that the last rollback dropped and builds would read."""
-    decision = (release.manifest.get("decision") if release else None) or {}
-    if not has_key or not (dropped := decision.get("dropped")):
+    if not has_key or not release or not (dropped := release.manifest.get("dropped")):
         return {}
     present = present_exports(build.campaign, missing_ok=True)
     digests = {build.public_digest(sha256): name for _, name, sha256 in present}

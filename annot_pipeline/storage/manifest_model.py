@@ -236,6 +236,8 @@ class ManifestModel(_Section):
     facts: _Facts
     candidate: _Candidate | None = None
     decision: _Decision | None = None
+    dropped: dict[Digest, str] = Field(default_factory=dict)
+    """Exports that a rollback dropped, until a release reads them again."""
     changes: dict[str, bool | Count | None] | None
     """Counts and flags; a count is null where judgments cannot be matched."""
 

@@ -91,6 +91,18 @@ def test_the_next_night_does_not_publish_what_was_dropped(campaign, capsys):
     assert "excluded by their source: exports/b.csv wrong" in capsys.readouterr().out
 
 
+def test_what_was_dropped_is_remembered_by_later_releases(campaign):
+    """The wrong file is away for a night, and then there again."""
+    back(campaign)
+    wrong = campaign / "exports" / "b.csv"
+    wrong.rename(campaign / "b.csv")
+    (campaign / "exports" / "c.csv").write_text("item,judge,label\nnew,w1,a\nnew,w2,a\n")
+    assert rebuilt(campaign).release.version == "v0004"
+    (campaign / "b.csv").rename(wrong)
+    with pytest.raises(GateError, match="dropped_exports: 1 export"):
+        rebuilt(campaign)
+
+
 def test_a_digest_that_excludes_no_export_is_told(campaign):
     """As the digests of a release are after a new key."""
     exclude(campaign, "0123456789abcdef")

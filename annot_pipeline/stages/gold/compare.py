@@ -229,8 +229,8 @@ def _doubtful(context: StageContext, release: Release) -> list[DoubtfulItems]:
 
 
 def _dropped_exports(context: StageContext, release: Release) -> list[str]:
-    """Return exports of this build that the newest release dropped when it went back."""
-    dropped: Mapping[str, str] = (release.manifest.get("decision") or {}).get("dropped", {})
+    """Return exports of this build that a rollback dropped, and no release has read since."""
+    dropped: Mapping[str, str] = release.manifest.get("dropped", {})
     if not dropped:
         return []
     lineage = read_table(verify_table(context.inputs["lineage"]), ["source_digest"])
