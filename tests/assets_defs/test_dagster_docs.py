@@ -6,13 +6,19 @@ import re
 from pathlib import Path
 
 import dagster as dg
+import pytest
+from dagster.components import ResolutionContext
+from dagster.components.resolved.core_models import (
+    AssetPostProcessorModel,
+    apply_post_processor_to_defs,
+)
 from ruamel.yaml import YAML
 
 from assets_defs import JudgmentCampaign, build_definitions
 from tests.assets_defs.campaigns import write_campaign
 
 TEXT = (Path(__file__).parents[2] / "docs" / "dagster.md").read_text()
-COMPONENT, SCHEDULE, INSTANCE = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
+COMPONENT, PROCESSING, SCHEDULE, INSTANCE = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
 
 
 def read(text: str) -> dict:
@@ -51,3 +57,16 @@ def test_the_name_of_a_campaign_may_be_replaced(tmp_path):
         write_campaign(tmp_path / "small"), campaign="trial", store="store2", gold="gold2"
     )
     assert definitions.resolve_job_def("trial_nightly")
+
+
+@pytest.mark.filterwarnings("ignore:Parameter `include_sources`")  # of Dagster itself
+def test_the_first_asset_can_depend_on_another_and_has_no_dependency_of_its_own(tmp_path):
+    [written] = read(PROCESSING)["post_processing"]["assets"]
+    model = AssetPostProcessorModel.model()(**written)
+    before = build_definitions(write_campaign(tmp_path / "small"))
+    after = apply_post_processor_to_defs(model, before, ResolutionContext.default())
+    key = dg.AssetKey(["small", "work", "exports"])
+    parents, parents_before = (
+        definitions.resolve_asset_graph().get(key).parent_keys for definitions in (after, before)
+    )
+    assert (parents, parents_before) == ({dg.AssetKey("labelling_tool")}, set())
