@@ -302,7 +302,11 @@ class Store:
         seconds, last = max(dated_notes)
         outcome, when = self.last_outcome(), datetime.fromtimestamp(seconds, UTC)
         at = when.isoformat(timespec="seconds")
-        if outcome and (outcome["run"] == last.parent.name or at <= outcome["finished"]):
+        if outcome and at == outcome["finished"]:  # the same second: the newer file tells
+            has_ended = seconds <= self._outcome.stat().st_mtime
+        else:
+            has_ended = outcome is not None and at < outcome["finished"]
+        if has_ended or (outcome and outcome["run"] == last.parent.name):
             return None
         return {"run": last.parent.name, "stage": last.stem, "at": at}
 
