@@ -53,7 +53,7 @@ from annot_pipeline.init.views import parsed, rows_view
 FOLDER = Path(__file__).parent / "presets"
 FORMATS = ("csv", "json", "jsonl", "parquet")
 LONGEST_NAME = 60
-DRAWN = "left out, since answers are spans or rankings:"
+NESTED = "left out, since answers are spans or rankings:"
 Preset = Mapping[str, Any]
 
 
@@ -424,7 +424,7 @@ class _Interpreter:
         """Return a reading for each stem, or one if all hold answers to one question."""
         readings: dict[str, Reading] = {}
         classes: list[Any] = []
-        drawn: list[str] = []
+        nested: list[str] = []
         for stem in self._stems():
             preset = _replaced(self.preset, "{q}", stem)
             where = [c for c in preset.get("where", ()) if c["column"] in self.sheet.names]
@@ -433,19 +433,19 @@ class _Interpreter:
                 continue
             counts = try_reading(reading, self.group).counts("label")
             if any('{"' in answer for answer in counts):
-                drawn.append(stem)
+                nested.append(stem)
                 continue
             if options := _options_of(counts):
                 reading = _option_tasks(reading, stem, options)
             readings[stem] = reading
             classes.append(set(counts) if reading.kind == "categorical" else reading.scale)
         if not readings:
-            raise NoJudgmentsError(f"{self.preset['title']}: {DRAWN} {first_of(drawn)}")
+            raise NoJudgmentsError(f"{self.preset['title']}: {NESTED} {first_of(nested)}")
         alike = self.preset.get("alike")
         if alike and _are_of_one_question(classes, alike["classes"]):
             return [r for r in [self._whole({**self.preset, **alike})] if r]
-        left = [f"{DRAWN} {first_of(drawn)}"] * bool(drawn)
-        return by_question({k: replace(r, notes=[*r.notes, *left]) for k, r in readings.items()})
+        note = [f"{NESTED} {first_of(nested)}"] * bool(nested)
+        return by_question({k: replace(r, notes=[*r.notes, *note]) for k, r in readings.items()})
 
     def _option_columns(self, mark: str) -> list[Reading]:
         """Return a reading for each question whose options are columns: question:::option."""

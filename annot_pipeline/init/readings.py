@@ -740,21 +740,17 @@ class _Reader:
         if by_role:
             return [(self.sheet[n], answer_as(self.sheet[n], kind)) for n, kind in by_role]
         truth = next(iter(self.choice.with_role("truth")), None)
-        choice = self.choice
         if self.is_mturk:
             return self._mturk_answers(truth)
-        found = answer_columns(choice, self.things, self.judge, truth)
-        likelier = roles.NO_ANSWER - names.NO_ANSWER
-        found = found or answer_columns(choice, self.things, self.judge, truth, unlikely=likelier)
-        if self.view.parts:
-            found = [c for c in found if c.column.name in self.view.parts]
-        self.candidates = found
-        chosen = self._chosen(found)
-        known = {c.column.name for c in found}
-        likelier = roles.NO_ANSWER - roles.PERSONAL
+        likely = self._answer_columns(truth, roles.NO_ANSWER)
+        likely = likely or self._answer_columns(truth, roles.NO_ANSWER - names.NO_ANSWER)
+        self.candidates = likely
+        chosen = self._chosen(likely)
+        candidates = {c.column.name for c in likely}
         chosen += [  # though they are called as properties of people are
-            c for c in answer_columns(choice, self.things, self.judge, truth, unlikely=likelier)
-            if c.column.name not in known and c.is_sure and chosen and _are_alike([chosen[0], c])
+            c for c in self._answer_columns(truth, roles.NO_ANSWER - roles.PERSONAL)
+            if c.column.name not in candidates and c.is_sure and chosen
+            and _are_alike([chosen[0], c])
             and c.column.counts.keys() & chosen[0].column.counts.keys()
         ]  # fmt: skip
         pairs = [(c.column, answer) for c in chosen if (answer := self._answer(c.column, truth))]
@@ -766,6 +762,12 @@ class _Reader:
             listed = first_of([column.name for column, _ in pairs])
             self.notes.append(f"taken for answers by what the cells hold: {listed}")
         return pairs
+
+    def _answer_columns(self, truth: Column | None, unlikely: frozenset[str]) -> list[Candidate]:
+        """Return the columns that may be answers, of those that ``each`` makes if it does."""
+        candidates = answer_columns(self.choice, self.things, self.judge, truth, unlikely=unlikely)
+        parts = self.view.parts
+        return [c for c in candidates if not parts or c.column.name in parts]
 
     def _answer(self, column: Column, truth: Column | None) -> Answer | None:
         answer = answer_in(column, truth)

@@ -212,7 +212,7 @@ def _places(sheet: Sheet, view: View) -> Reading | None:
 
 def _unnamed(sheet: Sheet, format_: str) -> list[Reading]:
     """Return lists of the answers of several judges whom nobody names, all of them answers."""
-    found = []
+    unnamed = []
     for view in cell_views(sheet):
         with suppress(NoJudgmentsError):
             readings = read_view(view, format_, {"judge": (OVER,)}) if view.shape == "list" else []
@@ -220,8 +220,10 @@ def _unnamed(sheet: Sheet, format_: str) -> list[Reading]:
             several = len(view.sheet) >= FEWEST * len(sheet)
             if several and {*view.parts} == {OVER, *answers} and not _is_open(readings):
                 judge = ("judge", {"value": f"{view.taken[0]} {{a}}"}, "places in a list")
-                found += [replace(r.with_lines(judge), notes=[PLACES, *r.notes]) for r in readings]
-    return found
+                unnamed += [
+                    replace(r.with_lines(judge), notes=[PLACES, *r.notes]) for r in readings
+                ]
+    return unnamed
 
 
 def _is_open(readings: Sequence[Reading]) -> bool:

@@ -62,13 +62,18 @@ def chosen(topic: str) -> Callable[[int, int], str]:
     return lambda item, judge: "yes" if topic in topics(item, judge) else "no"
 
 
-def test_argilla(written: Callable[[str], Path], published: Guesses) -> None:
-    actual = published(written("argilla") / "records.json")
+def check_all_questions(actual: Guess) -> None:
+    """Check the answers of people to all three questions."""
     people = range(len(PEOPLE))
     assert read(actual, "tone", "label") == answers(label, people)
     assert read(actual, "quality", "score") == answers(score, people)
     for topic in TOPICS:
         assert read(actual, f"topics:{topic}", "label") == answers(chosen(topic), people)
+
+
+def test_argilla(written: Callable[[str], Path], published: Guesses) -> None:
+    actual = published(written("argilla") / "records.json")
+    check_all_questions(actual)
     assert len(actual.used("judge")) == len(PEOPLE)
 
 
@@ -87,11 +92,7 @@ def test_inspect(written: Callable[[str], Path], published: Guesses) -> None:
 @pytest.mark.parametrize("form", ["JSON", "JSON_MIN", "CSV"])
 def test_label_studio(written: Callable[[str], Path], published: Guesses, form: str) -> None:
     actual = published(*(written("label_studio") / form).iterdir())
-    people = range(len(PEOPLE))
-    assert read(actual, "tone", "label") == answers(label, people)
-    assert read(actual, "quality", "score") == answers(score, people)
-    for topic in TOPICS:
-        assert read(actual, f"topics:{topic}", "label") == answers(chosen(topic), people)
+    check_all_questions(actual)
     assert len(actual.used("item")) == len(ITEMS)
 
 

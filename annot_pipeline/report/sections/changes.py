@@ -111,8 +111,8 @@ def _answers_since(row: Row) -> str | None:
     """Return what became of the answers to an item; None where they cannot be matched."""
     if row["n_new"] is None:
         return None
-    told = [f"{row[name]:,} {words}" for name, words in ANSWERS.items() if row[name]]
-    return ", ".join(told) or "its own are as they were"
+    counts = [f"{row[name]:,} {words}" for name, words in ANSWERS.items() if row[name]]
+    return ", ".join(counts) or "its own are as they were"
 
 
 def _label_source(row: Row, age: str = "") -> str:
