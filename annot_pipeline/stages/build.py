@@ -341,7 +341,7 @@ class Build:
             }
             rows = {name: table.rows for name, table in unfinished.tables.items()}
             unfinished.document = output.document() | TableMetrics(rows, contracts).document()
-        if sum(rows.values()) > self.sizes.result_rows:
+        if sum(rows.values()) + sum(t.rows for t in inputs.values()) > self.sizes.result_rows:
             give_back_memory()
         return self.store.stored(stage.name, key)
 

@@ -1,12 +1,12 @@
 -- One row is a task and judge: how much they judged, what judge control says of them, how they
 -- used the scale, and what the label model says. Judges whose answers all failed have a row, too;
 -- experts who only answered an audit have none.
--- Inputs: controlled, tasks (task, kind), judge_tests, judge_scores, judge_figures, judge_contradictions (by the
--- judge's own name), judge_kinds (judge_id, kind, model, family, version, prompt_hash, temperature).
+-- Inputs: controlled and, of the same tasks, tasks (task, kind), judge_tests, judge_scores,
+-- judge_figures, judge_contradictions (by the judge's own name); of all, judge_kinds (judge_id,
+-- kind, model, family, version, prompt_hash, temperature) and assignments.
 -- Seconds are summed as decimals: the same on any threads. Where judgments have none, those of
--- the assignment are shared out evenly over its judgments, also those that were rejected. An
--- assignment is one judge's work on a HIT; a native id that repeats within a HIT tells two apart.
--- Seconds of a ranking stand in the record of each of its outputs: they share them.
+-- the assignment are shared out evenly over its judgments. Seconds of a ranking stand in the
+-- record of each of its outputs: they share them.
 -- hurried: people's labels and scores that take less than a third of the typical time of their task, the
 -- median over judges of their median time: judges who pass where 3 do, else all, so that a flood of hurried
 -- judges does not set it. Where the task has no seconds, an answer takes the time since the judge's answer
@@ -16,6 +16,11 @@ WITH kept AS NOT MATERIALIZED (
     FROM controlled AS j
     LEFT JOIN tasks AS t ON j.task = t.task
     WHERE fate NOT IN ('duplicate', 'superseded') AND control IS DISTINCT FROM 'audit'
+),
+-- numbers in place of names, since there are as many answers as judgments
+numbered AS MATERIALIZED (
+    SELECT task, judge_id, row_number() OVER (ORDER BY task, judge_id) AS number
+    FROM (SELECT DISTINCT task, judge_id FROM kept WHERE judge_id IS NOT NULL)
 ),
 rankings AS (
     SELECT task, judge_id, segment, ranking, count(*) AS size
@@ -29,91 +34,78 @@ ranked_hits AS (
     WHERE kind = 'ranking'
     GROUP BY task, judge_id, segment, hit
 ),
-repeated_natives AS (
-    SELECT judge_id, hit, native_id
-    FROM kept
-    SEMI JOIN (SELECT DISTINCT judge_id, hit FROM kept WHERE hit_seconds IS NOT NULL)
-        USING (judge_id, hit)
-    GROUP BY judge_id, hit, native_id
-    HAVING count(*) > 1
-),
-timed AS (
+answered AS MATERIALIZED (
     SELECT
-        j.task, j.judge_id, j.control, j.fate, j.hit_seconds, j.hit, j.kind, j.item, j.submitted_at,
-        j.seconds / CASE WHEN j.ranking IS NOT NULL THEN r.size
-            WHEN j.kind = 'ranking' AND j.item_a IS NULL THEN w.size
-            ELSE 1 END AS seconds,
-        CASE WHEN j.hit IS NULL OR n.native_id IS NOT NULL THEN j.native_id END AS assignment
+        m.number, j.control, hash(j.item) AS item, epoch_us(j.submitted_at) AS instant,
+        j.kind IN ('categorical', 'scalar') AS has_pace,
+        coalesce(
+            j.seconds / CASE WHEN j.ranking IS NOT NULL THEN r.size
+                WHEN j.kind = 'ranking' AND j.item_a IS NULL THEN w.size
+                ELSE 1 END,
+            j.hit_seconds / coalesce(n.n_judgments, h.n_judgments)
+        ) AS seconds
     FROM kept AS j
+    JOIN numbered AS m ON j.task = m.task AND j.judge_id = m.judge_id
     LEFT JOIN rankings AS r
         ON j.task = r.task AND j.judge_id = r.judge_id AND j.ranking = r.ranking
         AND j.segment IS NOT DISTINCT FROM r.segment
     LEFT JOIN ranked_hits AS w
         ON j.task = w.task AND j.judge_id = w.judge_id AND j.segment IS NOT DISTINCT FROM w.segment
         AND j.hit IS NOT DISTINCT FROM w.hit
-    LEFT JOIN repeated_natives AS n
-        ON j.judge_id = n.judge_id AND j.hit = n.hit AND j.native_id = n.native_id
+    LEFT JOIN assignments AS n
+        ON j.judge_id = n.judge_id AND j.hit IS NOT DISTINCT FROM n.hit AND j.native_id = n.native_id
+    LEFT JOIN assignments AS h
+        ON j.judge_id = h.judge_id AND j.hit = h.hit AND h.native_id IS NULL
+    WHERE j.fate IN ('used', 'control', 'judge_failed', 'measured')
 ),
-counted AS (
-    SELECT * FROM timed
-    WHERE fate IN ('used', 'control', 'judge_failed', 'measured') AND judge_id IS NOT NULL
-),
-hits AS (
-    SELECT judge_id, hit, assignment, count(*) AS n_in_hit
-    FROM timed
-    WHERE hit_seconds IS NOT NULL AND coalesce(hit, assignment) IS NOT NULL
-    GROUP BY judge_id, hit, assignment
-),
-answered AS (
+counts AS MATERIALIZED (
     SELECT
-        c.task, c.judge_id, c.control, c.item, c.submitted_at,
-        c.kind IN ('categorical', 'scalar') AS has_pace,
-        coalesce(c.seconds, c.hit_seconds / h.n_in_hit) AS seconds
-    FROM counted AS c
-    LEFT JOIN hits AS h
-        ON c.judge_id = h.judge_id AND c.hit IS NOT DISTINCT FROM h.hit
-        AND c.assignment IS NOT DISTINCT FROM h.assignment AND c.seconds IS NULL
-),
-counts AS (
-    SELECT
-        task,
-        judge_id,
-        count(*) AS n_judgments,
-        count(*) FILTER (control = 'ask_again') AS n_ask_again,
-        count(*) FILTER (control = 'bad_reference') AS n_bad_reference,
-        count(*) FILTER (control = 'good_reference') AS n_good_reference,
-        sum(CAST(seconds AS DECIMAL(24, 6))) AS seconds,
-        count(seconds) AS n_timed
-    FROM answered
-    GROUP BY task, judge_id
-),
-instants AS (
-    SELECT task, judge_id, epoch_us(submitted_at) AS instant, count(DISTINCT item) AS n_items
-    FROM answered
-    WHERE has_pace AND submitted_at IS NOT NULL
-        AND task NOT IN (SELECT task FROM counts WHERE n_timed > 0)
-    GROUP BY task, judge_id, submitted_at
+        m.task, m.judge_id, m.number, c.* EXCLUDE (number),
+        sum(n_timed) OVER (PARTITION BY task) = 0 AS is_untimed
+    FROM (
+        SELECT
+            number,
+            count(*) AS n_judgments,
+            count(*) FILTER (control = 'ask_again') AS n_ask_again,
+            count(*) FILTER (control = 'bad_reference') AS n_bad_reference,
+            count(*) FILTER (control = 'good_reference') AS n_good_reference,
+            sum(CAST(seconds AS DECIMAL(24, 6))) AS seconds,
+            count(seconds) AS n_timed
+        FROM answered
+        GROUP BY number
+    ) AS c
+    JOIN numbered AS m ON c.number = m.number
 ),
 gaps AS (
-    SELECT
-        task, judge_id, n_items,
-        (instant - lag(instant) OVER (PARTITION BY task, judge_id ORDER BY instant)) / 1e6 AS seconds
-    FROM instants
+    SELECT number, (instant - before) / 1e6 AS seconds
+    FROM (
+        SELECT
+            number, instant, lag(instant) OVER by_instant AS before,
+            min(item) OVER same_instant = max(item) OVER same_instant AS is_one_item
+        FROM answered
+        WHERE has_pace AND instant IS NOT NULL
+            AND number IN (SELECT number FROM counts WHERE is_untimed)
+        WINDOW
+            by_instant AS (PARTITION BY number ORDER BY instant),
+            same_instant AS (by_instant RANGE BETWEEN CURRENT ROW AND CURRENT ROW)
+    )
+    WHERE instant > before AND is_one_item
 ),
 paces AS (
-    SELECT task, judge_id, seconds FROM answered WHERE has_pace AND seconds >= 0
+    SELECT number, seconds FROM answered WHERE has_pace AND seconds >= 0
     UNION ALL
-    SELECT task, judge_id, seconds FROM gaps WHERE n_items = 1 AND seconds <= 1800
+    SELECT number, seconds FROM gaps WHERE seconds <= 1800
 ),
 typical_paces AS (
     SELECT
-        p.task, p.judge_id, median(p.seconds) AS seconds,
+        n.task, p.number, median(p.seconds) AS seconds,
         coalesce(any_value(t.verdict) = 'passed', false) AS passes
     FROM paces AS p
-    LEFT JOIN judge_kinds AS k ON p.judge_id = k.judge_id
-    LEFT JOIN judge_tests AS t ON p.task = t.task AND p.judge_id = t.judge
+    JOIN numbered AS n ON p.number = n.number
+    LEFT JOIN judge_kinds AS k ON n.judge_id = k.judge_id
+    LEFT JOIN judge_tests AS t ON n.task = t.task AND n.judge_id = t.judge
     WHERE k.kind IS DISTINCT FROM 'model'
-    GROUP BY p.task, p.judge_id
+    GROUP BY n.task, p.number
     HAVING count(*) >= 20
 ),
 levels AS (
@@ -127,12 +119,13 @@ levels AS (
 ),
 hurried AS (
     SELECT
-        p.task, p.judge_id, count_if(p.seconds < l.seconds) / count(*) AS share,
+        n.task, n.judge_id, count_if(p.seconds < l.seconds) / count(*) AS share,
         any_value(l.seconds) AS below
     FROM paces AS p
-    SEMI JOIN typical_paces AS m ON p.task = m.task AND p.judge_id = m.judge_id
-    JOIN levels AS l ON p.task = l.task
-    GROUP BY p.task, p.judge_id
+    SEMI JOIN typical_paces AS m ON p.number = m.number
+    JOIN numbered AS n ON p.number = n.number
+    JOIN levels AS l ON n.task = l.task
+    GROUP BY n.task, n.judge_id
 ),
 failed_answers AS (
     SELECT task, judge_id, count(*) AS n_unscored

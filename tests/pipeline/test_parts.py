@@ -37,7 +37,7 @@ from annot_pipeline.storage.tables import (
 from benchmarks.exports import Shape, write_campaign
 
 TASKS = ["a", "a b", "it's", "'; DROP TABLE x; --", "Ü", "🙂", "\\"]
-MADE_IN_PARTS = ("settled", "controlled", "standardized", "judgments", "lineage")
+MADE_IN_PARTS = ("settled", "controlled", "standardized", "judgments", "judges", "lineage")
 
 
 def small_sizes(partition_rows):

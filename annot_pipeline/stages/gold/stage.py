@@ -7,16 +7,16 @@ worked out task by task, which have folders of their own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from annot_pipeline.config.judges import JudgeSettings
-from annot_pipeline.contracts.stage_metrics import StageMetrics
+from annot_pipeline.contracts.stage_metrics import AnsweredShares, StageMetrics
 from annot_pipeline.errors import shorten
 from annot_pipeline.runtime.answered_shares import answered_shares
 from annot_pipeline.runtime.by_task import ByTask
@@ -74,15 +74,21 @@ def _parsed_exports(context: StageContext) -> list[Path]:
 
 def describe_judges(context: StageContext) -> StageOutput[JudgeMetrics]:
     """Return the judges of all tasks."""
-    table = _by_query(context, "gold/judges", "judges")
-    inputs = {"controlled": verify_table(context.inputs["controlled"])}
-    answers = ByTask(context.queries.table("gold/failed_answers", inputs))
-    missing = {}
-    for task in answers.names:
-        own = answers[task].to_pydict()
-        shares = answered_shares(own["judge"], own["n_asked"], own["n_answered"])
-        if shares is not None:
-            missing[task] = shares
+    controlled = {"controlled": verify_table(context.inputs["controlled"])}
+    whole = {
+        "assignments": context.queries.table("gold/assignments", controlled),
+        "judge_kinds": context.read("judge_kinds"),
+    }
+    small = {n: ByTask(context.read(n)) for n in context.inputs if n not in (*controlled, *whole)}
+    partitions = []
+    for inputs in input_partitions(context, "controlled"):
+        rows = {**whole, **{name: table.only(inputs.tasks) for name, table in small.items()}}
+        describe = partial(_describe, context.partition_queries, inputs.files, rows)
+        fingerprint = [inputs.hashes, hash_values(list(rows.values()))]
+        partitions.append(Partition(fingerprint, describe))
+    tables, documents = run_partitions(context, partitions)
+    table = tables["judges"]
+    missing = _unequal_answers(read_verified(table, ["task", "judge", "n_judgments", "n_unscored"]))
     quality, judges = context.campaign.settings.quality, {"judges": verify_table(table)}
     by_task = {"by_task": quality.scope == "task"}
     rules = context.queries.table("gold/judges_of_concern", judges, by_task).to_pylist()
@@ -98,7 +104,31 @@ def describe_judges(context: StageContext) -> StageOutput[JudgeMetrics]:
         for row in rows
     ]
     metrics = JudgeMetrics(quality.alpha, missing, failed, removed, hurried)
-    return StageOutput({"judges": table}, metrics)
+    return StageOutput(tables, metrics, documents)
+
+
+def _describe(
+    queries: Queries,
+    files: Mapping[str, StoredTable],
+    rows: Mapping[str, pa.Table],
+    folder: Path,
+    key: str,
+) -> tuple[Mapping[str, TableFile], Document]:
+    """Describe the judges of some tasks."""
+    return {"judges": _query(queries, "gold/judges", {**files, **rows}, folder, "judges", key)}, {}
+
+
+def _unequal_answers(judges: pa.Table) -> dict[str, AnsweredShares]:
+    """Return the shares of answers that did not fail, by task, where some failed."""
+    by_task = ByTask(judges)
+    shares = {}
+    for task in by_task.names:
+        own = by_task[task]
+        answered = own["n_judgments"].to_pylist()
+        asked = pc.add(own["n_judgments"], own["n_unscored"]).to_pylist()
+        if unequal := answered_shares(own["judge"].to_pylist(), asked, answered):
+            shares[task] = unequal
+    return shares
 
 
 def describe_items(context: StageContext) -> StageOutput[ItemMetrics]:
@@ -235,16 +265,11 @@ def _by_query(
     records
         Parsed exports whose judges no reason may name.
     """
+    declared = context.campaign.settings.judges.declared
+    names = None if records is None else partial(raw_names, records, declared)
+    where = (context.folder, table, "all")
     make = partial(
-        _query,
-        context.partition_queries,
-        query,
-        dict(context.inputs),
-        parameters,
-        context.folder,
-        table,
-        records,
-        context.campaign.settings.judges.declared,
+        _query, context.partition_queries, query, dict(context.inputs), *where, parameters, names
     )
     [file] = context.run([make])
     return StoredTable((file,))
@@ -253,22 +278,22 @@ def _by_query(
 def _query(
     queries: Queries,
     query: str,
-    inputs: Mapping[str, StoredTable],
-    parameters: Mapping[str, Any] | None,
+    inputs: Mapping[str, StoredTable | pa.Table],
     folder: Path,
     table: str,
-    records: Sequence[Path] | None,
-    declared: Sequence[JudgeSettings],
+    key: str,
+    parameters: Mapping[str, Any] | None = None,
+    names: Callable[[], Iterable[str]] | None = None,
 ) -> TableFile:
-    inputs = {name: verify_table(read) for name, read in inputs.items()}
+    """Write the rows of a query as a partition; no reason in them has one of some names."""
+    verified = {name: _looked_at(read) for name, read in inputs.items()}
 
     @contextmanager
     def rows() -> Iterator[pa.RecordBatchReader]:
-        with queries.run(query, inputs, parameters) as reader:
-            names = partial(raw_names, records or (), declared)
-            yield reader if records is None else reader_without_names(reader, names)
+        with queries.run(query, verified, parameters) as reader:
+            yield reader if names is None else reader_without_names(reader, names)
 
-    return place_partition(folder, table, "all", lambda path: write_declared(path, table, rows))
+    return place_partition(folder, table, key, lambda path: write_declared(path, table, rows))
 
 
 DESCRIBE_JUDGES = Stage(
@@ -280,7 +305,7 @@ DESCRIBE_JUDGES = Stage(
     },
     outputs=("judges",),
     settings=("quality",),
-    code_version="10",  # no experts who only answered an audit
+    code_version="11",  # by partition; experts of an audit have no failed answers
     work=describe_judges,
     kinds=frozenset({"parquet", "duckdb"}),
 )  # fmt: skip
