@@ -17,6 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from annot_pipeline.commands.prune import renew_catalog
 from annot_pipeline.commands.release_checks import (
     PAGES,
@@ -309,7 +311,7 @@ def _with_candidate(draft: _Draft, failed: GateError, *, keep: bool) -> GateErro
         return failed
     try:
         candidate = _candidate(draft, keep=keep)
-    except (AnnotError, OSError) as error:  # the gate is what the user must know
+    except (AnnotError, OSError, pa.ArrowInvalid) as error:  # files that break their contract
         build.progress(f"no candidate is kept: {error}")
         return failed
     do = "; ".join(candidate_steps(candidate.manifest, build.campaign.typed))
