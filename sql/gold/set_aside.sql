@@ -8,7 +8,7 @@ WITH listed AS (
     SELECT item, system FROM item_rows
     QUALIFY row_number() OVER (PARTITION BY item ORDER BY place) = 1
 ),
-counting AS (
+counting AS NOT MATERIALIZED (
     SELECT
         j.judgment_id, j.task, j.judge_id, j.system, j.control, t.kind,
         coalesce(j.item, j.item_a || ' | ' || j.item_b) AS item
@@ -16,7 +16,7 @@ counting AS (
     JOIN tasks AS t ON j.task = t.task
     WHERE j.fate IN ('used', 'control', 'judge_failed')
 ),
-counted AS (
+counted AS NOT MATERIALIZED (
     SELECT c.* REPLACE (coalesce(l.system, c.system) AS system)
     FROM counting AS c
     LEFT JOIN listed AS l ON c.item = l.item

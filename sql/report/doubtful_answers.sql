@@ -30,7 +30,7 @@ places AS (
             }
         ) AS place
     FROM lineage AS l
-    INNER JOIN answers AS a ON l.judgment_id = a.judgment_id AND l.fate = a.fate
+    SEMI JOIN answers AS a ON l.judgment_id = a.judgment_id AND l.fate = a.fate
     GROUP BY l.judgment_id, l.fate
 )
 SELECT

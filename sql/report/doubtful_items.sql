@@ -5,7 +5,7 @@
 -- degree: of labels what probability (without one, the majority's share) lacks to 1; of scores the
 -- range of z-scores of one criterion; of comparisons the votes of the losing side; of ranks their
 -- range. Ranges and counts do not hang on the order of rows, so neither does the order of the items.
-WITH used AS (
+WITH used AS NOT MATERIALIZED (
     SELECT
         task, item, judge, criterion, z, rank, item_a, item_b,
         coalesce(
