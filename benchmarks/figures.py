@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from annot_pipeline.report.figures.names import px_of
+from annot_pipeline.report.figures.base import BLUE, INK, SERIES, VERMILLION, px_of
 from annot_pipeline.report.figures.plot import (
     key_above,
     new_plot,
@@ -14,7 +14,6 @@ from annot_pipeline.report.figures.plot import (
     row_plot,
     text_at_right,
 )
-from annot_pipeline.report.figures.theme import BLUE, INK, SERIES, VERMILLION
 from benchmarks.results import Result, Row, three_digits
 
 

@@ -217,10 +217,7 @@ def score_figures(scores: pa.Table) -> list[Drawn]:
 
 
 def ranking_figures(
-    rankings: pa.Table,
-    start: int = 0,
-    end: int = MOST_TASKS,
-    comparisons: pa.Table | None = None,
+    rankings: pa.Table, start: int = 0, end: int = MOST_TASKS, comparisons: pa.Table | None = None
 ) -> list[Drawn]:
     """Return systems with intervals and clusters, by task: a figure for each part.
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from annot_pipeline.errors import counted
+from annot_pipeline.report.figures.base import SMALL, beyond, numbers, px_of, short
 from annot_pipeline.report.figures.curves import (
     MOST_CURVES,
     Curve,
@@ -15,10 +16,7 @@ from annot_pipeline.report.figures.curves import (
     draw_zero,
     notes_on,
 )
-from annot_pipeline.report.figures.names import px_of, short
 from annot_pipeline.report.figures.plot import new_plot, nothing_svg
-from annot_pipeline.report.figures.theme import SMALL
-from annot_pipeline.report.figures.values import beyond, numbers
 
 
 def correlation_curves_svg(

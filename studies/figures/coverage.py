@@ -7,10 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.report.figures.names import short
+from annot_pipeline.report.figures.base import BLUE, VERMILLION, beyond, numbers, short
 from annot_pipeline.report.figures.plot import nothing_svg, row_plot, text_at_right
-from annot_pipeline.report.figures.theme import BLUE, VERMILLION
-from annot_pipeline.report.figures.values import beyond, numbers
 
 MOST_ROWS = 60
 """Rows drawn, the first."""

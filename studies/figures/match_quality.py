@@ -8,9 +8,9 @@ from math import ceil
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.report.figures.names import short
+from annot_pipeline.arrays import Floats
+from annot_pipeline.report.figures.base import beyond, numbers, short
 from annot_pipeline.report.figures.plot import new_plot, nothing_svg
-from annot_pipeline.report.figures.values import Numbers, beyond, numbers
 
 MOST_PANELS, ACROSS = 12, 4
 """Matrices drawn, and in a row."""
@@ -82,7 +82,7 @@ def match_quality_svg(
         return plot.svg()
 
 
-def _matrix(name: object, values: npt.ArrayLike) -> Numbers:
+def _matrix(name: object, values: npt.ArrayLike) -> Floats:
     matrix = numbers(values)
     if matrix.size == 0:
         return np.empty((0, 0))
@@ -93,7 +93,7 @@ def _matrix(name: object, values: npt.ArrayLike) -> Numbers:
     return matrix
 
 
-def _blocks(matrix: Numbers) -> Numbers:
+def _blocks(matrix: Floats) -> Floats:
     """Reduce the matrix to the rows and columns of an image, each pixel the mean of a block."""
     n = len(matrix)
     if n <= MOST_PIXELS:

@@ -8,7 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.errors import counted
-from annot_pipeline.report.figures.names import px_of, short
+from annot_pipeline.report.figures.base import (
+    BLUE,
+    GREEN,
+    VERMILLION,
+    beyond,
+    numbers,
+    px_of,
+    short,
+)
 from annot_pipeline.report.figures.plot import (
     key_above,
     name_ticks,
@@ -16,8 +24,6 @@ from annot_pipeline.report.figures.plot import (
     nothing_svg,
     text_at_right,
 )
-from annot_pipeline.report.figures.theme import BLUE, GREEN, VERMILLION
-from annot_pipeline.report.figures.values import beyond, numbers
 
 BIN = 0.05
 """Width of a bin."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil
 
+from annot_pipeline.report.figures.base import SMALL, short
 from annot_pipeline.report.figures.curves import (
     MOST_CURVES,
     Curve,
@@ -12,9 +13,7 @@ from annot_pipeline.report.figures.curves import (
     draw_zero,
     notes_on,
 )
-from annot_pipeline.report.figures.names import short
 from annot_pipeline.report.figures.plot import new_plot, nothing_svg
-from annot_pipeline.report.figures.theme import SMALL
 
 MOST_PANELS = 12
 

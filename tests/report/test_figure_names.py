@@ -6,12 +6,8 @@ import unicodedata
 
 import pytest
 
-from annot_pipeline.report.figures.names import (
-    MOST_COLUMNS,
-    clean,
-    short,
-)
-from annot_pipeline.report.figures.names import width_of as width
+from annot_pipeline.report.figures.base import MOST_COLUMNS, clean, short
+from annot_pipeline.report.figures.base import width_of as width
 
 FORBIDDEN = [*map(chr, range(32)), "\x7f", "\x85", "\ud800", "\udfff", "\ufffe", "\uffff"]
 """By XML 1.0, or of no use in it; tab and line breaks become blanks."""

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.report.figures.names import short
+from annot_pipeline.report.figures.base import BLUE, INK, lowest, numbers, short
 from annot_pipeline.report.figures.plot import nothing_svg, row_plot, text_at_right
 from annot_pipeline.report.figures.remembered import remembered
-from annot_pipeline.report.figures.theme import BLUE, INK
-from annot_pipeline.report.figures.values import lowest, numbers
 
 MOST_TASKS = 30
 """Tasks drawn: of more, those with the lowest values."""

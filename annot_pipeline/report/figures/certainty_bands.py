@@ -8,11 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.contracts import share_text
-from annot_pipeline.report.figures.names import short
+from annot_pipeline.report.figures.base import BLUE, GREEN, Color, lowest, short
 from annot_pipeline.report.figures.plot import key_above, nothing_svg, row_plot, text_at_right
 from annot_pipeline.report.figures.remembered import remembered
-from annot_pipeline.report.figures.theme import BLUE, GREEN, Color
-from annot_pipeline.report.figures.values import lowest
 
 NAMES = ("< 0.5", "0.5 to 0.8", "0.8 to 0.95", "0.95 to 0.99", "≥ 0.99", "decided by an expert")
 """Bands of probability between the bounds of certainty, and labels that are nobody's guess."""
@@ -24,10 +22,7 @@ MOST_TASKS = 30
 
 @remembered
 def certainty_svg(
-    tasks: Sequence[object],
-    counts: npt.ArrayLike,
-    n_labels: npt.ArrayLike,
-    n_sure: npt.ArrayLike,
+    tasks: Sequence[object], counts: npt.ArrayLike, n_labels: npt.ArrayLike, n_sure: npt.ArrayLike
 ) -> str:
     """Draw a bar for each task, divided by the probability of its labels: the darker, the surer.
 

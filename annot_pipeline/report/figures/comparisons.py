@@ -8,11 +8,9 @@ from math import isqrt
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.report.figures.names import short
+from annot_pipeline.report.figures.base import MOST_POINTS, numbers, short
 from annot_pipeline.report.figures.plot import matrix_plot, nothing_svg, text_at_right
 from annot_pipeline.report.figures.remembered import remembered
-from annot_pipeline.report.figures.theme import MOST_POINTS
-from annot_pipeline.report.figures.values import numbers
 
 MOST_SYSTEMS = isqrt(MOST_POINTS)
 """Systems drawn, from the best on; wins are counted over all."""
@@ -23,10 +21,7 @@ FRACTIONS = (1.0, 0.2, 0.02)
 
 @remembered
 def comparison_matrix_svg(
-    systems: Sequence[object],
-    p_values: npt.ArrayLike,
-    wins: npt.ArrayLike | None,
-    alpha: float,
+    systems: Sequence[object], p_values: npt.ArrayLike, wins: npt.ArrayLike | None, alpha: float
 ) -> str:
     """Draw row against column systems: p that the row is better, and significant wins.
 

@@ -8,7 +8,7 @@ from math import ceil
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.report.figures.names import px_of, short
+from annot_pipeline.report.figures.base import MOST_POINTS, SMALL, numbers, px_of, short
 from annot_pipeline.report.figures.plot import (
     NARROWEST,
     draw_cells,
@@ -17,8 +17,6 @@ from annot_pipeline.report.figures.plot import (
     nothing_svg,
 )
 from annot_pipeline.report.figures.remembered import remembered
-from annot_pipeline.report.figures.theme import MOST_POINTS, SMALL
-from annot_pipeline.report.figures.values import numbers
 
 MOST_LABELS, MOST_JUDGES = 60, 12
 """Classes and matrices that are drawn."""

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Floats
 from annot_pipeline.errors import counted
-from annot_pipeline.report.figures.names import key_name, short
+from annot_pipeline.report.figures.base import INK, SERIES, evenly, key_name, numbers, short
 from annot_pipeline.report.figures.plot import whole_ticks
-from annot_pipeline.report.figures.theme import INK, SERIES
-from annot_pipeline.report.figures.values import Numbers, evenly, numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,7 +49,7 @@ class Curve:
     low: npt.ArrayLike | None = None
     high: npt.ArrayLike | None = None
 
-    def points(self) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+    def points(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Return x, y and ends of the band, in the order of x.
 
         Raises

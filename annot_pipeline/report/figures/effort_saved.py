@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from annot_pipeline.errors import counted
+from annot_pipeline.report.figures.base import BLUE, GREEN, GREY, VERMILLION, Color
 from annot_pipeline.report.figures.plot import nothing_svg, row_plot, text_at_right
 from annot_pipeline.report.figures.remembered import remembered
-from annot_pipeline.report.figures.theme import BLUE, GREEN, GREY, VERMILLION, Color
 
 COUNTED = ("outputs", "collapsed", "by_reference", "by_spread", "asked")
 """What is counted; vertices are outputs less those that collapsed."""

@@ -10,12 +10,10 @@ import numpy.typing as npt
 from annot_pipeline.arrays import Floats
 from annot_pipeline.errors import counted
 from annot_pipeline.methods.numerics.wilson import wilson_interval
+from annot_pipeline.report.figures.base import GREY, INK, SMALL, evenly, short
 from annot_pipeline.report.figures.judge_control import SIGNS
-from annot_pipeline.report.figures.names import short
 from annot_pipeline.report.figures.plot import key_above, new_plot, plain_log_ticks
 from annot_pipeline.report.figures.remembered import remembered
-from annot_pipeline.report.figures.theme import GREY, INK, SMALL
-from annot_pipeline.report.figures.values import evenly
 
 MOST_JUDGES, LOWEST = 600, 50
 """Judges that are drawn; of these, the lowest in any case."""

@@ -8,17 +8,12 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Floats
 from annot_pipeline.contracts import VERDICTS
 from annot_pipeline.errors import counted
-from annot_pipeline.report.figures.plot import (
-    key_above,
-    new_plot,
-    nothing_svg,
-    plain_log_ticks,
-)
+from annot_pipeline.report.figures.base import BLUE, INK, VERMILLION, Color, evenly, numbers
+from annot_pipeline.report.figures.plot import key_above, new_plot, nothing_svg, plain_log_ticks
 from annot_pipeline.report.figures.remembered import remembered
-from annot_pipeline.report.figures.theme import BLUE, INK, VERMILLION, Color
-from annot_pipeline.report.figures.values import Numbers, evenly, numbers
 
 SIGNS: dict[str, tuple[str, Color]] = {
     "untested": (".", (INK, 0.6)),
@@ -39,10 +34,7 @@ MOST_JUDGES = 600
 
 @remembered
 def p_against_seconds_svg(
-    seconds: npt.ArrayLike,
-    p_values: npt.ArrayLike,
-    verdicts: Sequence[str | None],
-    alpha: float,
+    seconds: npt.ArrayLike, p_values: npt.ArrayLike, verdicts: Sequence[str | None], alpha: float
 ) -> str:
     """Return a figure of each judge's control test against the time a judgment took.
 
@@ -126,7 +118,7 @@ def p_against_seconds_svg(
         return plot.svg()
 
 
-def _worst_and_others(p: Numbers, failed: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
+def _worst_and_others(p: Floats, failed: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
     """Return the places of the judges that are drawn, in order: the worst, then others evenly."""
     if len(p) <= MOST_JUDGES:
         return np.arange(len(p))
@@ -138,7 +130,7 @@ def _worst_and_others(p: Numbers, failed: npt.NDArray[np.bool_]) -> npt.NDArray[
     return np.sort(np.concatenate([worst, rest]))
 
 
-def _depth(p: Numbers) -> Numbers:
+def _depth(p: Floats) -> Floats:
     """Return where p lies on the scale of the normal quantile, standard deviations; .5 is 0."""
     quantile = NormalDist().inv_cdf
     inside = np.clip(p, P_LEAST, P_MOST).tolist()

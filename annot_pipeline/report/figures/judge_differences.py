@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.report.figures.names import short
+from annot_pipeline.report.figures.base import BLUE, INK, SMALL, VERMILLION, evenly, numbers, short
 from annot_pipeline.report.figures.plot import nothing_svg, row_plot
 from annot_pipeline.report.figures.remembered import remembered
-from annot_pipeline.report.figures.theme import BLUE, INK, MOST_POINTS, SMALL, VERMILLION
-from annot_pipeline.report.figures.values import evenly, numbers
+
+MOST_PAIRS = 2_500
+"""Points of each distribution that are drawn."""
 
 GOLDEN = 0.618_033_988_75
 """The fractional parts of its multiples fill a band evenly, however many there are."""
@@ -35,7 +36,7 @@ def judge_differences_svg(
     title
         Of the figure, such as the judge.
     """
-    heading, most = short(title), MOST_POINTS // 2
+    heading, most = short(title), MOST_PAIRS
     d1, d2 = (array[~np.isnan(array)] for array in (numbers(ask_again), numbers(bad_reference)))
     if not d1.size + d2.size:
         return nothing_svg("judge-differences", f"no control pairs of {heading}")

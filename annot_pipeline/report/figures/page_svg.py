@@ -8,8 +8,7 @@ from hashlib import sha256
 from itertools import groupby, product
 from xml.etree import ElementTree
 
-from annot_pipeline.report.figures.names import clean
-from annot_pipeline.report.figures.theme import INK
+from annot_pipeline.report.figures.base import INK, clean
 
 STANDALONE = "svg:root{color:#777}"
 """Holds where the figure is an image, not part of a page: no page gives a text colour then."""

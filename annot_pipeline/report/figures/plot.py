@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.report.figures.names import clean, px_of, short
+from annot_pipeline.arrays import Floats
+from annot_pipeline.report.figures.base import SETTINGS, SMALL, clean, px_of, short
 from annot_pipeline.report.figures.page_svg import page_svg
-from annot_pipeline.report.figures.theme import SETTINGS, SMALL
-from annot_pipeline.report.figures.values import Numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -234,7 +233,7 @@ def key_above(ax: Axes, across: int) -> None:
 
 
 def draw_cells(
-    ax: Axes, shares: Numbers, palette: str, write: Callable[[float], str] | None = None
+    ax: Axes, shares: Floats, palette: str, write: Callable[[float], str] | None = None
 ) -> None:
     """Draw a matrix of shares, 0 to 1, as cells in colours of a palette; NaN stays empty.
 
@@ -260,7 +259,7 @@ def matrix_plot(
     kind: str,
     names: Sequence[str],
     description: str,
-    shares: Numbers,
+    shares: Floats,
     palette: str,
     notes: Sequence[str],
     write: Callable[[float], str] | None = None,

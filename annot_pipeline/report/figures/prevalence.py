@@ -7,11 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.report.figures.names import short
+from annot_pipeline.report.figures.base import BLUE, GREEN, GREY, numbers, short
 from annot_pipeline.report.figures.plot import key_above, nothing_svg, row_plot
 from annot_pipeline.report.figures.remembered import remembered
-from annot_pipeline.report.figures.theme import BLUE, GREEN, GREY
-from annot_pipeline.report.figures.values import numbers
 
 MOST_LABELS = 60
 """Classes drawn; of more, those of the highest prevalence."""

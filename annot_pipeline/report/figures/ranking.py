@@ -8,11 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.errors import counted
-from annot_pipeline.report.figures.names import short
+from annot_pipeline.report.figures.base import BLUE, INK, numbers, short
 from annot_pipeline.report.figures.plot import nothing_svg, row_plot, text_at_right
 from annot_pipeline.report.figures.remembered import remembered
-from annot_pipeline.report.figures.theme import BLUE, INK
-from annot_pipeline.report.figures.values import numbers
 
 MOST_SYSTEMS = 200
 """Systems drawn, from the best on."""

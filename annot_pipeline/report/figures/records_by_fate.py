@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from annot_pipeline.report.figures.names import short
+from annot_pipeline.report.figures.base import BLUE, GREEN, GREY, PURPLE, VERMILLION, VIOLET, short
 from annot_pipeline.report.figures.plot import key_above, nothing_svg, row_plot, text_at_right
 from annot_pipeline.report.figures.remembered import remembered
-from annot_pipeline.report.figures.theme import BLUE, GREEN, GREY, PURPLE, VERMILLION, VIOLET
 
 COLORS = {
     "used": BLUE, "control": GREEN, "adjudication": VIOLET, "judge_failed": PURPLE,
@@ -18,9 +17,7 @@ COLORS = {
 
 
 @remembered
-def records_by_fate_svg(
-    records: Mapping[tuple[str, str], int],
-) -> str:
+def records_by_fate_svg(records: Mapping[tuple[str, str], int]) -> str:
     """Draw a bar for each export, as long as it has records, divided by their fates.
 
     Parameters

@@ -9,11 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.errors import counted
-from annot_pipeline.report.figures.names import short
+from annot_pipeline.report.figures.base import GREY, INK, SERIES, SMALL, beyond, numbers, short
 from annot_pipeline.report.figures.plot import new_plot, nothing_svg
 from annot_pipeline.report.figures.remembered import remembered
-from annot_pipeline.report.figures.theme import GREY, INK, SERIES, SMALL
-from annot_pipeline.report.figures.values import beyond, numbers
 
 MOST_PANELS, MOST_BINS, ACROSS = 12, 100, 2
 

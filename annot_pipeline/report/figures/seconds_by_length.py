@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.errors import counted
+from annot_pipeline.report.figures.base import evenly, numbers, short
 from annot_pipeline.report.figures.curves import MOST_CURVES, Curve, draw_curves
-from annot_pipeline.report.figures.names import short
 from annot_pipeline.report.figures.plot import key_above, new_plot, nothing_svg
 from annot_pipeline.report.figures.remembered import remembered
-from annot_pipeline.report.figures.values import evenly, numbers
 
 NOTHING = "nothing was timed by the length of its text"
 MOST_TICKS = 6

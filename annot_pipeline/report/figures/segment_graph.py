@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.report.figures.names import px_of, short
+from annot_pipeline.report.figures.base import BLUE, INK, SMALL, VERMILLION, px_of, short
 from annot_pipeline.report.figures.plot import NARROWEST, new_plot, nothing_svg
 from annot_pipeline.report.figures.remembered import remembered
-from annot_pipeline.report.figures.theme import BLUE, INK, SMALL, VERMILLION
 
 MEANING = (
     "Arrows lead from the better output to the worse, dashed lines are ties. Outputs of a "

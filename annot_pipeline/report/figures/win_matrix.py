@@ -8,11 +8,9 @@ from math import isqrt
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.report.figures.names import short
+from annot_pipeline.report.figures.base import MOST_POINTS, numbers, short
 from annot_pipeline.report.figures.plot import matrix_plot, nothing_svg
 from annot_pipeline.report.figures.remembered import remembered
-from annot_pipeline.report.figures.theme import MOST_POINTS
-from annot_pipeline.report.figures.values import numbers
 
 MOST_SYSTEMS = isqrt(MOST_POINTS)
 """Systems drawn, from the best on."""
