@@ -13,7 +13,7 @@ from html import escape
 from pathlib import Path
 
 from annot_pipeline.errors import printable
-from annot_pipeline.report.page import STYLE
+from annot_pipeline.report.report import STYLE
 from annot_pipeline.storage.files import atomic_write
 from studies.curve_figures import Drawn
 from studies.tables import Cell, Table, written

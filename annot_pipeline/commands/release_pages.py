@@ -102,7 +102,7 @@ def reported_tables(
     stored_tables: Mapping[str, StoredTable], queries: Queries
 ) -> dict[str, pa.Table]:
     """Return the gold tables for the pages: large ones only as counts, and rows to draw."""
-    read = {name: read_table(stored_tables[name], columns) for name, columns in REPORTED.items()}
+    read = {name: read_table(stored_tables[name]) for name in REPORTED}
     read |= {name: _count_rows(stored_tables[name], columns) for name, columns in COUNTED.items()}
     inputs = {name: stored_tables[name] for name in READ}
     return read | query_tables(QUERIED, inputs, queries)
@@ -120,9 +120,7 @@ def drawn_tables(
     outputs: Mapping[str, StoredTable], gold: Mapping[str, pa.Table], queries: Queries
 ) -> dict[str, pa.Table]:
     """Return the tables that the report draws, from the outputs of stages."""
-    tables = {
-        name: read_table(verify_table(outputs[name]), columns) for name, columns in INTERNAL.items()
-    }
+    tables = {name: read_table(verify_table(outputs[name])) for name in INTERNAL}
     queried = ("comparisons", "control_pairs", "segment_ranks")
     inputs = {name: verify_table(outputs[name]) for name in queried}
     parameters_by_name = DRAWN | {"control_differences": {"judges": drawn_judges(gold["judges"])}}

@@ -1,14 +1,15 @@
 """README.md of a release: a data card that Hugging Face `datasets` reads too.
 
-Everything in it comes from the build, and is put into words by templates/card.md. What does not
-belong here: what its YAML says (card_front_matter), rankings of systems (card_rankings).
+Everything in it comes from the build, and is put into words by templates/card.md.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -18,18 +19,30 @@ import pyarrow.compute as pc
 from annot_pipeline import contracts
 from annot_pipeline.config.sections import SCREENINGS, TESTS_WITH_CONTRAST
 from annot_pipeline.contracts import GOLD, TEXT, VERDICTS, share_text
-from annot_pipeline.errors import first_of
+from annot_pipeline.errors import first_of, printable
 from annot_pipeline.gates.gate import statement
 from annot_pipeline.report.accuracy import accuracies
-from annot_pipeline.report.card_front_matter import front_matter, main_table
-from annot_pipeline.report.card_rankings import rankings
 from annot_pipeline.report.citation import bibtex, citation, described, question, title
 from annot_pipeline.report.markdown import Marked, escape, paragraphs
+from annot_pipeline.report.release_figures import (
+    COMPONENTS,
+    best_systems,
+    detectable_differences,
+    most_frequent_reason,
+)
 from annot_pipeline.report.render import render_markdown
 from annot_pipeline.storage.manifest_changes import source_digest
 
 MINOR = re.compile(r"_unfiltered|_collapsed|difference|percent_agreement_(raw|z)|_(raw|z)_[42]$")
 """Statistics that the card leaves out: they say once more what others say."""
+
+MAIN = ("labels", "scores", "system_rankings", "segment_ranks", "lineage")
+"""The table that is read where none is named: the first of these with rows."""
+
+SIZES = ((10**3, "n<1K"), (10**4, "1K<n<10K"), (10**5, "10K<n<100K"), (10**6, "100K<n<1M"),
+         (10**7, "1M<n<10M"))  # fmt: skip
+LARGEST = "10M<n<100M"
+LICENSE_ID = re.compile(r"[A-Za-z0-9]+([.+-][A-Za-z0-9.]++)*+\+?")
 
 Manifest = Mapping[str, Any]
 Gold = Mapping[str, pa.Table]
@@ -267,3 +280,91 @@ def _limits(manifest: Manifest, gold: Gold) -> dict[str, Any]:
 def _whole(text: str) -> Marked:
     """Return a text as a cell that shows all of it."""
     return Marked(escape(text))
+
+
+def main_table(manifest: Mapping[str, Any]) -> str:
+    """Return the name of the table that most readers want."""
+    rows = {table["name"]: table["rows"] for table in manifest["tables"]}
+    return next((name for name in MAIN if rows[name]), "lineage")
+
+
+def front_matter(manifest: Mapping[str, Any]) -> list[str]:
+    """Return its lines, with the fences; values are quoted as JSON, which is YAML too."""
+    about = manifest["settings"]["about"]
+    main = main_table(manifest)
+    filled = [table for table in manifest["tables"] if table["rows"]]
+    fields = {
+        "pretty_name": f"{title(manifest)} {manifest['version']}",
+        **_license(about["license"]),
+        "language": about["languages"],
+        "tags": ["human-annotation", "croissant", *about["keywords"]],
+        "size_categories": [_size(t["rows"]) for t in filled if t["name"] == main],
+    }
+    lines = ["---", *(f"{key}: {_quoted(value)}" for key, value in fields.items() if value)]
+    lines.append("configs:")
+    for table in sorted(filled, key=lambda table: table["name"] != main):
+        lines += [f"- config_name: {table['name']}", f"  data_files: {_data_files(table)}"]
+        if table["name"] == main:
+            lines.append("  default: true")
+    return [*lines, "---", ""]
+
+
+def _quoted(value: str | list[str]) -> str:
+    if isinstance(value, str):
+        return json.dumps(printable(value), ensure_ascii=False)
+    return json.dumps([printable(v) for v in value], ensure_ascii=False)
+
+
+def _license(license_: str | None) -> dict[str, str]:
+    """Return ids as the hub writes them; any other licence is ``other`` with a name or a link."""
+    if license_ is None:
+        return {}
+    if LICENSE_ID.fullmatch(license_):
+        return {"license": license_.lower()}
+    kind = "license_link" if re.match(r"https?://", license_) else "license_name"
+    return {"license": "other", kind: license_}
+
+
+def _size(rows: int) -> str:
+    return next((name for limit, name in SIZES if rows < limit), LARGEST)
+
+
+def _data_files(table: Mapping[str, Any]) -> str:
+    """Return the files of a table, as Hugging Face takes them."""
+    return f"{table['file']}/*.parquet" if "files" in table else str(table["file"])
+
+
+def rankings(gold: Mapping[str, pa.Table]) -> dict[str, Any]:
+    """Return what the headline of each task tells apart; no rows without ranked systems."""
+    ordered = sorted(
+        gold["system_rankings"].filter(gold["system_rankings"]["headline"]).to_pylist(),
+        key=lambda row: (row["task"], row["component"] or 0, row["rank"] or 0, row["system"]),
+    )
+    has_components = any((row["component"] or 1) > 1 for row in ordered)
+    return {
+        "rankings": [*_ranking_rows(ordered, gold["variance"], has_components=has_components)],
+        "has_components": has_components,
+        "components": COMPONENTS,
+    }
+
+
+def _ranking_rows(
+    ordered: Sequence[Mapping[str, Any]], variance: pa.Table, *, has_components: bool
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the cells of each task and component."""
+    detectable = detectable_differences(variance)
+    for (task, component), group in groupby(ordered, lambda row: (row["task"], row["component"])):
+        members = [dict(row) for row in group]
+        ranked = [row for row in members if row["rank"] is not None]
+        best = best_systems(ranked)[0] if ranked else []
+        first = [row["system"] for row in members if row["cluster"] == 1]
+        gap, limit = detectable.get(task, (None, ""))
+        difference = (
+            None if gap is None else " ".join([f"{gap:.3g} points", *[limit] * bool(limit)])
+        )
+        yield (
+            task, members[0]["method"], len(members), sum(row["wins"] or 0 for row in members),
+            *(Marked(escape(first_of(names))) if names else None for names in (best, first)),
+            difference, Marked(escape(most_frequent_reason(members) or "")),
+            *[component] * has_components,
+        )  # fmt: skip

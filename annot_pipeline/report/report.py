@@ -1,34 +1,34 @@
 """report.html: whether a release can be used, and why, in one file that needs no network.
 
 A section is a function in report/sections that gives facts, a template of the same name in
-report/templates, and one entry of ``SECTIONS``; how the page is put together is in `page`.
+report/templates, and one entry of ``SECTIONS``. The page runs its own script and no other.
 """
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Mapping
+from hashlib import sha256
+from importlib.resources import files
 from typing import Any
 
 import pyarrow as pa
 
-from annot_pipeline.contracts import CERTAINTY_BOUNDS
+from annot_pipeline.contracts import CERTAINTY_BOUNDS, fates_text
 from annot_pipeline.report.comparison_figures import FEWEST, MOST, MOST_TRIED
 from annot_pipeline.report.contents import Contents
-from annot_pipeline.report.page import Section, page
 from annot_pipeline.report.release_figures import MOST_TASKS
 from annot_pipeline.report.render import render_html
-from annot_pipeline.report.sections.adjudicated import MOST_ROWS as MOST_DECISIONS
-from annot_pipeline.report.sections.adjudicated import adjudicated
 from annot_pipeline.report.sections.agreement import agreement
-from annot_pipeline.report.sections.certainty import certainty
+from annot_pipeline.report.sections.certainty import MOST_ROWS as MOST_DECISIONS
+from annot_pipeline.report.sections.certainty import adjudicated, certainty
 from annot_pipeline.report.sections.changes import MOST_ROWS as MOST_CHANGES
 from annot_pipeline.report.sections.changes import changes
 from annot_pipeline.report.sections.cost import cost
 from annot_pipeline.report.sections.doubt import MOST_LABELS, MOST_OTHERS, doubt
 from annot_pipeline.report.sections.gates import gates
 from annot_pipeline.report.sections.judges import judges
-from annot_pipeline.report.sections.lineage import lineage
-from annot_pipeline.report.sections.method import method
+from annot_pipeline.report.sections.method import lineage, method
 from annot_pipeline.report.sections.models import MOST_ASKED, models
 from annot_pipeline.report.sections.rankings import rankings
 from annot_pipeline.report.sections.records import records
@@ -38,6 +38,11 @@ __all__ = [
     "COMPARED", "COUNTED", "DETAILS", "INTERNAL", "MOST_CHANGES", "QUERIED", "SECTIONS", "TABLES",
     "report_html",
 ]  # fmt: skip
+
+STYLE, SCRIPT = (
+    files("annot_pipeline.report").joinpath(name).read_text(encoding="utf-8")
+    for name in ("style.css", "script.js")
+)
 
 SECTIONS: tuple[tuple[str, str, Callable[[Contents], dict[str, Any]]], ...] = (
     ("use", "Can I use it?", use),
@@ -64,22 +69,12 @@ DETAILS: tuple[tuple[str, str, Callable[[Contents], dict[str, Any]]], ...] = (
 )
 """The same of what is closed until it is asked for."""
 
-TABLES: dict[str, tuple[str, ...] | None] = {
-    "agreement": None,
-    "estimates": None,
-    "judge_bias": None,
-    "judge_confusion": None,
-    "judge_validation": None,
-    "judges": None,
-    "label_calibration": None,
-    "prevalence": None,
-    "set_aside": None,
-    "system_comparisons": None,
-    "system_rankings": None,
-    "validation_confusion": None,
-    "variance": None,
-}  # fmt: skip
-"""Gold tables that the pages show, with the columns that they need (None: all)."""
+TABLES = (
+    "agreement", "estimates", "judge_bias", "judge_confusion", "judge_validation", "judges",
+    "label_calibration", "prevalence", "set_aside", "system_comparisons", "system_rankings",
+    "validation_confusion", "variance",
+)  # fmt: skip
+"""Gold tables that the pages show."""
 
 COUNTED: dict[str, tuple[str, ...]] = {
     "judgments": ("task", "fate"),
@@ -101,12 +96,8 @@ QUERIED: dict[str, dict[str, Any]] = {
 """What they show of gold tables with a row an item: queries of ``sql/report``, each of which may
 read what those before it gave, and parameters."""
 
-INTERNAL: dict[str, tuple[str, ...] | None] = {
-    "comparison_times": None,
-    "model_drift": None,
-    "segment_contradictions": None,
-}
-"""Tables of the store from which the report draws, with the columns that it needs (None: all)."""
+INTERNAL = ("comparison_times", "model_drift", "segment_contradictions")
+"""Tables of the store from which the report draws."""
 
 DRAWN: dict[str, dict[str, Any]] = {
     "wins": {},
@@ -147,11 +138,21 @@ def report_html(
     """
     contents = Contents(manifest, tables, internal, previous, previous_manifest)
     sections, details = (
-        [Section(anchor, title, section_html(anchor, facts(contents)))
-         for anchor, title, facts in parts]
+        [{"anchor": anchor, "title": title, "content": html} for anchor, title, facts in parts
+         if (html := section_html(anchor, facts(contents)))]
         for parts in (SECTIONS, DETAILS)
     )  # fmt: skip
-    return page(manifest, render_html("header.html", header(contents)), sections, details)
+    return render_html("page.html", {
+        "title": f"{manifest['campaign']} {manifest['version']}",
+        "manifest": manifest,
+        "fates": fates_text(manifest["facts"]["fates"]),
+        "header": render_html("header.html", header(contents)),
+        "sections": sections,
+        "details": details,
+        "style": STYLE,
+        "script": SCRIPT,
+        "script_hash": b64encode(sha256(SCRIPT.encode()).digest()).decode(),
+    }) + "\n"  # fmt: skip
 
 
 def section_html(name: str, facts: Mapping[str, Any]) -> str:

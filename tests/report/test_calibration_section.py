@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from annot_pipeline.report.sections.calibration import calibration
+from annot_pipeline.report.sections.certainty import calibration
 from tests.conftest import Built
 from tests.methods.crowds import crowd
 from tests.report.report_pages import build_into, contents_of, csv_text, html_of

@@ -9,8 +9,8 @@ import pytest
 
 from annot_pipeline import load_gold
 from annot_pipeline.contracts import GOLD
-from annot_pipeline.report.card_front_matter import front_matter, main_table
 from annot_pipeline.report.citation import bibtex, citation, question
+from annot_pipeline.report.data_card import front_matter, main_table
 from annot_pipeline.report.markdown import (
     MOST_CHARACTERS,
     Marked,

@@ -15,7 +15,7 @@ from annot_pipeline.contracts import GOLD
 from annot_pipeline.report.contents import Contents
 from annot_pipeline.report.report import QUERIED
 from annot_pipeline.report.sections import doubt as module
-from annot_pipeline.report.sections.adjudicated import adjudicated
+from annot_pipeline.report.sections.certainty import adjudicated
 from annot_pipeline.report.sections.doubt import doubt
 from tests.report.report_pages import QUERIES, build_into, contents_of, csv_text, html_of, tables_of
 

@@ -1,4 +1,4 @@
-"""How sure the labels are, and how frequent the classes."""
+"""Labels: how sure they are, how far that holds, what experts decided, how frequent classes are."""
 
 from __future__ import annotations
 
@@ -13,11 +13,21 @@ from annot_pipeline.contracts import certificates, votes_text
 from annot_pipeline.report.accuracy import accuracies
 from annot_pipeline.report.contents import Contents, count_tasks, of_every_task
 from annot_pipeline.report.figures.certainty_bands import NAMES, certainty_svg
-from annot_pipeline.report.release_figures import Drawn, prevalence_figures
-from annot_pipeline.report.render import flag, interval, render_html
-from annot_pipeline.report.sections.calibration import calibration
+from annot_pipeline.report.release_figures import (
+    Drawn,
+    prevalence_figures,
+    reliability_figures,
+)
+from annot_pipeline.report.render import flag, interval, number, render_html
 
 MOST_ROWS = 200
+"""Rows of each table, tasks, and decisions that are shown."""
+
+MODELS = {"published": "published", "dawid_skene": "Dawid-Skene", "votes": "votes"}
+"""Models, as people call them."""
+
+Statistics = dict[tuple[str, str], dict[str, Any]]
+"""Rows of ``label_calibration`` of a task, by model and statistic."""
 
 
 def certainty(contents: Contents) -> dict[str, Any]:
@@ -109,3 +119,78 @@ def _class_rows(contents: Contents) -> Iterator[list[object]]:
             row["plurality_frequency"], row["support"], row["plurality_agreement"],
             row["n_items"], certain[row["task"], row["label"]], flag(row["named"]),
         ]  # fmt: skip
+
+
+def calibration(contents: Contents, *, most_tasks: int = MOST_ROWS) -> dict[str, Any]:
+    """Return rows by task; nothing where nothing was labelled."""
+    by_task: dict[str, Statistics] = {}
+    for row in contents.tables["label_calibration"].to_pylist():
+        by_task.setdefault(row["task"], {})[row["model"], row["statistic"]] = row
+    if not by_task:
+        return {}
+    tasks = dict(list(by_task.items())[:most_tasks])
+    return {
+        "held_out": [_held_out(task, rows) for task, rows in tasks.items()],
+        "expected": [_expected(task, rows) for task, rows in tasks.items()],
+        "against_truth": [*_against_truth(tasks)],
+        "drawings": reliability_figures(contents.tables["known_labels"]),
+        "n_tasks_with_truth": sum(("published", "log_loss") in rows for rows in by_task.values()),
+        "n_tasks": len(by_task),
+        "most_tasks": most_tasks,
+    }
+
+
+def _value(rows: Statistics, statistic: str) -> float | None:
+    value: float | None = rows.get(("published", statistic), {}).get("value")
+    return value
+
+
+def _held_out(task: str, rows: Statistics) -> list[object]:
+    statistic = "held_out_log_likelihood"
+    values = [rows[model, statistic]["value"] for model in MODELS]
+    weights = [_value(rows, name) for name in ("dependence", "weight_of_votes")]
+    return [task, rows["published", statistic]["n"], *values, *weights]
+
+
+def _expected(task: str, rows: Statistics) -> list[object]:
+    expected = rows["published", "expected_accuracy"]
+    ends = interval(expected["ci_low"], expected["ci_high"], "share")
+    temperature = _value(rows, "temperature")
+    return [task, expected["value"], ends, expected["n"], temperature, expected["reason"]]
+
+
+def _against_truth(tasks: dict[str, Statistics]) -> Iterator[list[object]]:
+    names = ("log_loss", "accuracy", "expected_calibration_error", "certain_share")
+    for task, rows in tasks.items():
+        for model, model_name in MODELS.items():
+            if (model, "log_loss") not in rows:
+                continue
+            right = rows[model, "certain_accuracy"]
+            ends = interval(right["ci_low"], right["ci_high"], "share")
+            yield [
+                task, model_name, rows[model, "log_loss"]["n"],
+                *(rows[model, name]["value"] for name in names),
+                f"{number(right['value'], 'share')} ({ends})" if right["n"] else None,
+            ]  # fmt: skip
+
+
+def adjudicated(contents: Contents) -> dict[str, Any]:
+    """Return decisions, those against the model first; nothing where there are none."""
+    if not contents.labelled_in_all.decided:
+        return {}
+    rows = [
+        (
+            row["item"], row["task"], row["label"], row["model_label"], row["model_probability"],
+            _outcome(row["label"], row["model_label"]), row["adjudicator"],
+            "" if row["adjudicated_at"] is None else f"{row['adjudicated_at']:%Y-%m-%d %H:%M}",
+            row["adjudication_reason"] or "",
+        )
+        for row in contents.tables["decisions"].to_pylist()
+    ]  # fmt: skip
+    return {"labels": contents.labelled_in_all, "rows": rows, "most_rows": MOST_ROWS}
+
+
+def _outcome(label: str, model_label: str | None) -> tuple[str, str]:
+    if model_label is None:
+        return "undetermined", "no judgments"
+    return ("passed", "as the model") if label == model_label else ("warn", "overrides")
