@@ -165,6 +165,7 @@ def _parent_tables(
         for name in ("labels", "judgments")
         for age, table in (("old", parent.stored(name)), ("new", stored_tables[name]))
     }
+    inputs["new_lineage"] = stored_tables["lineage"]
     other_names = (document["changes"] or {}).get("judges_have_other_names", False)
-    parameters = {"most": MOST_CHANGES, "same_names": not other_names}
+    parameters = {**MOST_CHANGES, "same_names": not other_names}
     return tables | {"label_changes": queries.table("report/label_changes", inputs, parameters)}

@@ -210,7 +210,7 @@ def _pages() -> Environment:
         "text": text, "thousands": "{:,}".format, "words": in_words,
     }  # fmt: skip
     environment.globals |= {
-        "MOST_TASKS": MOST_TASKS, "NUMBERS": NUMBERS, "SHOWN_ROWS": SHOWN_ROWS,
+        "MOST_TASKS": MOST_TASKS, "NUMBERS": NUMBERS, "SHOWN_ROWS": SHOWN_ROWS, "WORDS": WORDS,
         "filled": filled, "interval": interval, "without_constants": without_constants,
     }  # fmt: skip
     return environment

@@ -22,8 +22,7 @@ from annot_pipeline.report.render import render_html
 from annot_pipeline.report.sections.agreement import agreement
 from annot_pipeline.report.sections.certainty import MOST_ROWS as MOST_DECISIONS
 from annot_pipeline.report.sections.certainty import adjudicated, certainty
-from annot_pipeline.report.sections.changes import MOST_ROWS as MOST_CHANGES
-from annot_pipeline.report.sections.changes import changes
+from annot_pipeline.report.sections.changes import MOST_CHANGES, changes
 from annot_pipeline.report.sections.cost import cost
 from annot_pipeline.report.sections.doubt import MOST_LABELS, MOST_OTHERS, doubt
 from annot_pipeline.report.sections.gates import gates

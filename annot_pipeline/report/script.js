@@ -33,7 +33,7 @@
     return make("tr", heads.map((head, n) => {
       const [html, exact] = [cells[n]].flat(), content = fragment(html), length = content.textContent.length;
       const isNumber = head.classList.contains("number");
-      const cell = make(n ? "td" : "th", length > 240 ? make("div", content, { className: "clamp", tabIndex: 0 }) : content);
+      const cell = make(n ? "td" : "th", length > 240 && !content.querySelector("details") ? make("div", content, { className: "clamp", tabIndex: 0 }) : content);
       if (!n) cell.scope = "row";
       if (isNumber || length > 28) cell.className = isNumber ? "number" : "long";
       if (exact) cell.dataset.v = exact;
@@ -41,11 +41,26 @@
     }), id ? { id } : {});
   }
 
+  // where annot serve shows the report, first cells lead to its pages
+  function linkRows(table) {
+    const page = location.pathname === "/report" && table.dataset.served;
+    if (!page) return;
+    const task = [...table.tHead.rows[0].cells].findIndex((head) => said(head) === "task");
+    for (const { cells } of table.tBodies[0].rows) {
+      if (cells[0].querySelector("a, .cut")) continue;
+      const query = new URLSearchParams(location.search);
+      query.set(page === "judge" ? "judge" : "item", said(cells[0]));
+      if (task > 0) query.set("task", said(cells[task]));
+      cells[0].replaceChildren(make("a", [...cells[0].childNodes], { href: `/${page}?${query}` }));
+    }
+  }
+
   function showAll(table) {
     if (!restBox(table)) return;
     const heads = [...table.tHead.rows[0].cells];
     table.tBodies[0].append(...restOf(table).map((cells) => rowOf(cells, heads)));
     restBox(table).remove();
+    linkRows(table);
     const words = table.parentElement.nextElementSibling;
     if (words && words.classList.contains("rest")) words.remove();
   }
@@ -159,6 +174,7 @@
     words.replaceChildren(button);
   }
 
+  document.querySelectorAll("table[data-served]").forEach(linkRows);
   for (const table of document.querySelectorAll("table.sortable, table.search")) {
     const box = table.parentElement;
     const live = document.createElement("output");

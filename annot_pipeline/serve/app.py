@@ -214,9 +214,9 @@ class _Site:
     def cause(self, asked: dict[str, str]) -> tuple[str, dict[str, Any]]:
         """Show since when an item has its value, and why."""
         facts = self._facts({})
-        task, item = asked.get("task", ""), asked.get("item", "")
-        change = self.pages.causes(facts["version"], task, item)
-        return "cause", facts | {"task": task, "item": item, "change": change}
+        item = asked.get("item", "")
+        change = self.pages.causes(facts["version"], asked.get("task") or None, item)
+        return "cause", facts | {"task": change["task"], "item": item, "change": change}
 
     async def report(self, request: Request) -> Response:
         """Return the report of a release."""

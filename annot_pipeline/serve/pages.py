@@ -148,7 +148,7 @@ class Pages:
         own = [row for row in rows if row["task"] == task]
         return [row["label"] for row in sorted(own, key=lambda row: row["label_order"])]
 
-    def _causes(self, version: str, task: str, item: str) -> Document:
+    def _causes(self, version: str, task: str | None, item: str) -> Document:
         """Return since when an item has its value, and why; found by recomputation, once."""
         del version  # part of the key: another newest release, another answer
         return bisect(self.campaign, item, task)[0]

@@ -17,7 +17,7 @@ import pytest
 from tests.browser import chromium, violations
 from tests.conftest import build_file
 from tests.full_campaign import write_full_campaign
-from tests.report.report_pages import HOSTILE, LONG, hostile_campaign, labels_campaign
+from tests.report.report_pages import HOSTILE, LONG, hostile_campaign, label_rows, labels_campaign
 
 PHONE, DESK = {"width": 360, "height": 740}, {"width": 1280, "height": 900}
 A4 = {"width": int((210 - 2 * 12) / 25.4 * 96), "height": int((297 - 2 * 12) / 25.4 * 96)}
@@ -36,7 +36,10 @@ def browser() -> Iterator[Any]:
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("reports")
     example = Path(__file__).parents[2] / "examples" / "anaesthetists"
+    labels_campaign(folder / "second")
+    corrected = [row | {"label": "no"} if row["item"] == "item 7" else row for row in label_rows()]
     built = {
+        "second": labels_campaign(folder / "second", corrected),
         "hostile": hostile_campaign(folder / "hostile"),
         "small": labels_campaign(folder / "small"),
         "example": build_file(example, f"store={folder}/store", f"gold={folder}/gold"),
@@ -344,6 +347,26 @@ def test_from_an_item_to_doubt_to_its_rows_its_judge_and_a_decision(browser, rep
         page.goto("about:blank")
         page.goto(address)  # the address opens the item
         assert page.locator("dialog h3").inner_text() == item
+
+
+LABELS = re.compile("^Labels that changed")
+
+
+def test_from_a_changed_label_to_its_cause_in_two_clicks(browser, reports):
+    with Visit(browser, reports["second"]) as page:
+        page.locator(".tiles a", has_text="Changes since").click()
+        table = page.locator("#changes table").filter(has=page.locator("caption", has_text=LABELS))
+        row = table.locator("tbody tr")
+        assert row.count() == 1
+        assert row.locator("th").inner_text() == "item 7"
+        assert "corrected judgments" in row.inner_text()
+        row.locator("summary").click()  # the answers, with the row of each
+        first = row.locator("li").first.inner_text()
+        assert re.fullmatch(
+            r"j\w+: corrected, yes to no \(exports/labels-1\.csv row [\d,]+\)", first
+        )
+        assert page.locator("#changes a[href^='/cause']").count() == 0, "no server shows the page"
+        assert page.locator("#judges a[href^='/judge']").count() == 0
 
 
 def test_items_to_doubt_are_narrowed_by_task_label_and_reason(browser, reports):

@@ -388,8 +388,13 @@ def test_changed_labels_have_the_published_probability(contents):
             ("j2", "b", "used"), ("j3", "a", "judge_failed"), ("j4", "b", "used"),
             ("j5", "b", "used"), ("j6", "b", "used"),
         ),
+        "new_lineage": gold_rows("lineage", [
+            {"judgment_id": name, "fate": fate, "source_file": "a.csv", "source_row": row,
+             "record_id": name}
+            for row, (name, fate) in enumerate([("j2", "used"), ("j3", "judge_failed")], 7)
+        ]),
     }  # fmt: skip
-    parameters = {"same_names": True, "most": 9}
+    parameters = {"same_names": True, "most": 9, "most_answers": 3}
     changed = QUERIES.table("report/label_changes", inputs, parameters)
     empty = {name: contents.tables[name].slice(0, 0) for name in ("judges", "system_rankings")}
     manifest = contents.manifest | {"parent": {"version": "v0000"}, "changes": {}}
@@ -399,4 +404,7 @@ def test_changed_labels_have_the_published_probability(contents):
     assert (row["probability was"], row["probability is"]) == ("50.0%", "75.0%")
     assert row["its answers since"] == (
         "2 new, 1 withdrawn, 1 corrected, 1 of a judge who counts no more"
+        "j2: corrected, a to b (a.csv row 7)"
+        "j3: counts no more, a (a.csv row 8)"
+        "j5: new, b"
     )

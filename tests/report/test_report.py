@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from base64 import b64encode
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from annot_pipeline.contracts import GOLD
 from annot_pipeline.report.data_card import data_card
 from annot_pipeline.report.render import attribute, number, text
 from annot_pipeline.report.report import DETAILS, SECTIONS, report_html, section_html
-from annot_pipeline.report.sections.changes import changed, changed_rows
+from annot_pipeline.report.sections.changes import changed, changed_rows, changes
 from annot_pipeline.report.sections.use import next_commands
 from tests.conftest import Built
 from tests.report.report_pages import (
@@ -26,6 +27,7 @@ from tests.report.report_pages import (
     Page,
     contents_of,
     hostile_campaign,
+    html_of,
     label_rows,
     labels_campaign,
 )
@@ -221,6 +223,50 @@ def test_files_of_the_page_are_in_the_package():
     assert (folder / "script.js").is_file()
     templates = {path.name for path in (folder / "templates").iterdir()}
     assert {f"{anchor}.html" for anchor, *_ in SECTIONS + DETAILS} < templates
+
+
+@pytest.mark.parametrize(
+    ("counts", "settings", "decided", "causes"),
+    [
+        ({"new_judgments": 2}, {}, False, ["new judgments"]),
+        ({"new_judgments": 0, "withdrawn_judgments": 1}, {}, False, ["withdrawn judgments"]),
+        ({"superseded_judgments": 1, "judgments_of_judges_who_fail_now": 4}, {}, False,
+         ["corrected judgments", "verdicts"]),
+        ({"new_judgments": 2, "new_decisions": 1}, {}, True, ["adjudications"]),
+        ({"new_judgments": 2, "new_decisions": 1}, {}, False, ["new judgments", "adjudications"]),
+        ({"new_judgments": 2}, {"seed": 2}, False, ["new judgments", "settings"]),
+        ({"new_judgments": 2}, {"about": {"title": "t"}}, False, ["new judgments"]),
+        ({"new_judgments": None}, {}, False, []),
+    ],
+)  # fmt: skip
+def test_a_label_names_the_inputs_that_can_have_changed_it(
+    tmp_path_factory, counts, settings, decided, causes
+):
+    built = labels_campaign(tmp_path_factory.mktemp("causes"))
+    contents = contents_of(built)
+    changed = dict.fromkeys(LABEL_CHANGE, None) | {
+        "task": "good", "item": "i", "label_old": "yes", "label": "no", "adjudicated": decided,
+        "adjudicated_old": False, "n_changed": 1,
+    }  # fmt: skip
+    old = contents.manifest | {"settings": contents.settings | settings}
+    previous = {name: contents.tables[name] for name in ("judges", "system_rankings")}
+    since = replace(
+        contents, manifest=contents.manifest | {"parent": {"version": "v0000"}, "changes": counts},
+        previous=previous | {"label_changes": pa.Table.from_pylist([changed])},
+        previous_manifest=old,
+    )  # fmt: skip
+    assert changes(since)["tables"]["labels"]["rows"][0][8] == causes
+    shown = html_of(changes, since)
+    assert " or ".join(causes) in re.sub("<[^>]+>", "", shown)
+    assert set(re.findall('href="#([^"]*)"', shown)) <= {*re.findall('id="([^"]*)"', shown)} | {
+        "adjudicated", "changed-exports", "changed-judges"  # of data that this test makes up
+    }  # fmt: skip
+
+
+LABEL_CHANGE = (
+    "task", "item", "label_old", "label", "adjudicated_old", "adjudicated", "adjudicator_old",
+    "adjudicator", "probability", "probability_old", "n_changed", "n_new", "answers",
+)  # fmt: skip
 
 
 def test_ranks_that_changed_are_those_alone():

@@ -18,7 +18,7 @@ from annot_pipeline.serve.app import make_app  # noqa: E402
 from annot_pipeline.serve.decision_file import DecisionFile  # noqa: E402
 from annot_pipeline.serve.pages import Pages  # noqa: E402
 from tests.browser import chromium, violations  # noqa: E402
-from tests.report.report_pages import labels_campaign  # noqa: E402
+from tests.report.report_pages import label_rows, labels_campaign  # noqa: E402
 
 TOKEN = "a-token"
 
@@ -27,7 +27,9 @@ TOKEN = "a-token"
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     """Yield the address of a server and the file of decisions."""
     folder = tmp_path_factory.mktemp("served")
-    campaign = labels_campaign(folder).publication.release.folder.parents[1]
+    labels_campaign(folder)
+    corrected = [row | {"label": "no"} if row["item"] == "item 7" else row for row in label_rows()]
+    campaign = labels_campaign(folder, corrected).publication.release.folder.parents[1]
     path = folder / "decided.csv"
     listener = uvicorn.Config(None, host="127.0.0.1", port=0).bind_socket()
     port = listener.getsockname()[1]
@@ -88,6 +90,19 @@ def test_decisions_by_keyboard_go_on_to_the_next_item(browser, served):
     assert rows == [(names[0], "Eve", "yes"), (names[2], "Eve", "no")]
     page.goto(f"{address}/items")
     assert "yes" in page.locator("tbody tr").first.inner_text()
+    assert page.wrong == []
+
+
+def test_the_report_leads_to_the_pages_of_judges_and_causes(browser, served):
+    page = opened(browser, served[0], 1440)
+    page.goto(f"{served[0]}/report?release=v0002")
+    link = page.locator("#changes th a[href^='/cause']", has_text="item 7")
+    page.locator("#judges tbody th a").first.click()
+    page.locator("h1", has_text="j").wait_for()
+    assert page.locator("caption", has_text="By task").count() == 1
+    page.go_back()
+    link.click()
+    assert "corrected judgments" in page.locator("main").inner_text()
     assert page.wrong == []
 
 

@@ -1,4 +1,7 @@
-"""What changed since the previous release: counts, then rows; causes are annot diff's."""
+"""What changed since the previous release: counts, then rows, with what can have caused them.
+
+Where several inputs changed, annot diff finds by recomputation which of them it was.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ from annot_pipeline.storage.manifest_changes import (
     setting_in_words,
 )
 
-MOST_ROWS = 200
+MOST_ROWS, MOST_ANSWERS = 200, 3
+"""Rows of each kind, and answers of an item that are shown."""
+MOST_CHANGES = {"most": MOST_ROWS, "most_answers": MOST_ANSWERS}
+"""Parameters of sql/report/label_changes.sql."""
 FIGURES = (
     "version", "created_at", "used", "labels", "scores", "certain", "new_judgments",
     "changed_labels", "warnings",
@@ -30,6 +36,14 @@ ANSWERS = {
     "n_new": "new", "n_gone": "withdrawn", "n_other": "corrected", "n_no_more": "of a judge who "
     "counts no more", "n_again": "of a judge who counts again",
 }  # fmt: skip
+CAUSES = {
+    "new judgments": "new_judgments",
+    "corrected judgments": "corrected_judgments superseded_judgments",
+    "withdrawn judgments": "withdrawn_judgments",
+    "adjudications": "new_decisions changed_decisions withdrawn_decisions",
+    "verdicts": "judgments_of_judges_who_fail_now judgments_of_judges_who_pass_now",
+}
+"""What annot diff calls causes, by the counts of a manifest's changes."""
 Row = dict[str, Any]
 
 
@@ -38,16 +52,26 @@ def changes(contents: Contents) -> dict[str, Any]:
     manifest, old = contents.manifest, contents.previous_manifest
     if not manifest["parent"]:
         return {}
+    exports = export_changes(old, manifest) if old else {}
+    settings = [setting_in_words(c) for c in setting_changes(old, manifest)] if old else []
+    code = [(c["what"], c["old"], c["new"]) for c in code_changes(old, manifest)] if old else []
+    differences = manifest["changes"] or {}
+    inputs = {
+        **{cause: any(map(differences.get, names.split())) for cause, names in CAUSES.items()},
+        "item tables": any(row["kind"] == "items" for rows in exports.values() for row in rows),
+        "settings": any(not path.startswith("about.") for path, _, _ in settings),
+        "code": code,
+    }
+    causes = [cause for cause, has_changed in inputs.items() if has_changed]
     return {
         "parent": manifest["parent"],
         "version": manifest["version"],
-        "differences": manifest["changes"] or {},
-        "tables": contents.previous and changed_rows(contents.previous, contents.tables),
-        "exports": export_changes(old, manifest) if old else {},
-        "settings": [setting_in_words(c) for c in setting_changes(old, manifest)] if old else [],
-        "code": [(c["what"], c["old"], c["new"]) for c in code_changes(old, manifest)]
-        if old
-        else [],
+        "differences": differences,
+        "tables": contents.previous and changed_rows(contents.previous, contents.tables, causes),
+        "exports": exports,
+        "settings": settings,
+        "code": code,
+        "any_decided": contents.labelled_in_all.decided > 0,
         "trend": [
             [figures[name] or (None if name in RESULTS else figures[name]) for name in FIGURES]
             for figures in [*manifest["trend"], release_figures(manifest)]
@@ -57,7 +81,7 @@ def changes(contents: Contents) -> dict[str, Any]:
 
 
 def changed_rows(
-    old: Mapping[str, pa.Table], new: Mapping[str, pa.Table]
+    old: Mapping[str, pa.Table], new: Mapping[str, pa.Table], causes: Sequence[str] = ()
 ) -> dict[str, dict[str, Any]]:
     """Return the first rows of labels, ranks, clusters and verdicts that differ, and numbers.
 
@@ -66,6 +90,8 @@ def changed_rows(
     old, new
         Tables of two releases: ``label_changes``, ``system_rankings`` and ``judges``, of the
         newer one the last two.
+    causes
+        What can have caused the changes.
     """
     labels = old["label_changes"]
     headline = new["system_rankings"].filter(new["system_rankings"]["headline"])
@@ -83,7 +109,8 @@ def changed_rows(
     return {
         "labels": _first(labels, lambda row: [
             row["item"], row["task"], row["label_old"], row["label"], _label_source(row, "_old"),
-            _label_source(row), row["probability_old"], row["probability"], _answers_since(row),
+            _label_source(row), row["probability_old"], row["probability"],
+            _causes(row, causes), _answers_since(row),
         ], n_labels),
         "ranks": _first(ranks, lambda row: [
             row["system"], row["task"], row["method"], row["rank_old"], row["rank"],
@@ -107,12 +134,18 @@ def _first(
     return {"rows": rows, "n": table.num_rows if n is None else n}
 
 
-def _answers_since(row: Row) -> str | None:
-    """Return what became of the answers to an item; None where they cannot be matched."""
+def _causes(row: Row, causes: Sequence[str]) -> list[str]:
+    """Return which of the causes can have changed a label: where experts decide, they alone."""
+    is_decided = row["adjudicated"] or row["adjudicated_old"]
+    return ["adjudications"] if is_decided and "adjudications" in causes else [*causes]
+
+
+def _answers_since(row: Row) -> tuple[str, list[Row]] | None:
+    """Return how many answers to an item changed, and the first; None where none is matched."""
     if row["n_new"] is None:
         return None
     counts = [f"{row[name]:,} {words}" for name, words in ANSWERS.items() if row[name]]
-    return ", ".join(counts) or "its own are as they were"
+    return ", ".join(counts) or "its own are as they were", row["answers"] or []
 
 
 def _label_source(row: Row, age: str = "") -> str:
