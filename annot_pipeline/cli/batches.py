@@ -42,11 +42,11 @@ def _hits(document: Document) -> Iterator[str]:
     if document["done"]:
         yield f"nothing is left to ask ({document['design']}); no file is written"
     else:
-        sizes = f"{document['hits']:,} HITs, {document['slots']:,} slots ({document['design']})"
-        yield f"{sizes}: {document['folder']}"
+        sizes = f"{counted(document['hits'], 'HIT')}, {counted(document['slots'], 'slot')}"
+        yield f"{sizes} ({document['design']}): {document['folder']}"
     for task in () if document["done"] else document["tasks"]:
         size = f"{'up to ' * (task['ask'] != 'score')}{task['slots']}"
-        yield f"  {task['task']}: {task['hits']:,} HITs of {size}"
+        yield f"  {task['task']}: {counted(task['hits'], 'HIT')} of {size}"
         yield from (f"    {file['path']}: {file['bytes']:,} bytes" for file in task["files"])
         sample = document.get("validation", {}).get(task["task"], {"strata": (), "estimands": ()})
         yield from table("  sample", sample["strata"], STRATUM, most=len(sample["strata"]))
