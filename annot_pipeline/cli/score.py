@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import textwrap
 from collections.abc import Iterator
 
 from annot_pipeline.cli.common import Document, check_output, load, say, show, typed
@@ -21,7 +20,6 @@ NAMES = {
 }
 MOST = 25
 """Tasks, and classes, that get a line; --json has all."""
-TERMINAL_WIDTH = 80
 COVERAGE = {
     "form.says": "read as",
     "gold_column": "gold, of label_distributions",
@@ -111,8 +109,7 @@ def _lines(document: Document) -> Iterator[str]:
     part = tasks[0] if len(tasks) == 1 else document["micro"]
     yield from table(f"{part['n_items']:,} items", _figures(part), FIGURES)
     modes = {task["scored_on"] for task in tasks}
-    on = ON_BOTH if len(modes) > 1 else ON_KNOWN if modes == {"known"} else ON_GOLD
-    yield from textwrap.wrap(on, TERMINAL_WIDTH)
+    yield ON_BOTH if len(modes) > 1 else ON_KNOWN if modes == {"known"} else ON_GOLD
     yield from (f"empty cells: {why}" for why in dict.fromkeys(document["why_null"].values()))
     if len(tasks) == 1:
         mean = {"label": "mean", "f1": part["mean_f1"], "expected_f1": part["mean_expected_f1"]}

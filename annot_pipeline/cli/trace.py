@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import log
 from typing import Any
 
 from annot_pipeline.cli.common import load, show, terminal, typed
-from annot_pipeline.cli.render import LONGEST_CELL, fields, table, terminal_columns, text
+from annot_pipeline.cli.render import LONGEST_CELL, fields, table, text
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import counted, row_and_line
 
@@ -21,7 +20,6 @@ MOST_JUDGMENTS = 200
 """Judgments that are shown; --json has all."""
 WHOLE = 3
 """Tasks that are shown in full; of an item in more of them each gets a row."""
-WIDTH = min(98, terminal_columns() - 2)
 LONGEST = 80
 UNLIKELY = 5e-5
 """Probability below which a class without votes is not shown."""
@@ -79,8 +77,7 @@ def _trace(trace: Row) -> Iterator[str]:
     yield f"task {trace['task'] or 'unknown'} ({trace['kind'] or 'no judgment of it counts'})"
     yield from fields(trace, ITEM, indent="  ", longest=LONGEST)
     yield from table("other texts", trace["other_texts"], "item item_version=version text")
-    for result in _result(trace):
-        yield from textwrap.wrap(result, WIDTH, subsequent_indent="  ")
+    yield from _result(trace)
     yield from _distribution(trace["distribution"])
     yield from _judgments(trace)
     records = {
@@ -104,8 +101,7 @@ def _trace(trace: Row) -> Iterator[str]:
         flips = f"{len(trace['flipped_by'])} of {len(without)}"
         yield f"judges who flip the label alone: {flips}"
     yield from table("without one judge", without, WITHOUT)
-    for line in textwrap.wrap(trace["held_fixed"] or "", WIDTH - 2):
-        yield f"  {line}"
+    yield from (f"  {words}" for words in [trace["held_fixed"]] if words)
     yield from table("ranks within segments", trace["segment_ranks"], RANK)
     headline = [row for row in trace["system_rankings"] if row.get("headline", True)]
     yield from table("rankings of the system", headline, "system method rank score cluster")

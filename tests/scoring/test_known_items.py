@@ -220,4 +220,4 @@ def test_people_are_told_what_was_scored_on(publish, folder, capsys, known, says
     assert main(["score", str(folder), str(folder / "m.csv")]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert says in " ".join(lines)
-    assert max(len(line) for line in lines[1:] if not line.startswith("next: ")) <= 80
+    assert max(len(line) for line in lines[1:] if line.startswith("  ")) <= 80

@@ -234,7 +234,7 @@ def test_text_fits_a_terminal_and_shows_no_control_characters(publish, folder, c
     out = capsys.readouterr().out
     assert all(c.isprintable() or c == "\n" for c in out)
     body = out.splitlines()
-    assert max(len(line) for line in body[1:] if not line.startswith("next: ")) <= 80
+    assert max(len(line) for line in body[1:] if line.startswith("  ")) <= 80
     assert body[-1].startswith("next: annot trace ")
 
 
