@@ -17,7 +17,7 @@ from annot_pipeline.cli import COMMANDS, main
 from annot_pipeline.cli.render import Column, fit, table
 from annot_pipeline.cli.terminal import TO_COPY, Terminal, write
 from annot_pipeline.errors import Passing, Step
-from tests.report.report_pages import labels_campaign
+from tests.report.report_pages import label_rows, labels_campaign
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -109,6 +109,27 @@ def test_a_table_that_is_too_wide_is_cut_and_then_loses_columns(monkeypatch):
     assert fit([Column(["name", "a" * 90], is_number=False)], 20)[0][0].width == 20
 
 
+def test_columns_that_have_no_room_stand_whole_below_their_rows(monkeypatch):
+    rows = [{"version": "v0001", "labels": 7}, {"version": "v0002", "labels": 9,
+             "changed": {"new_labels": 2, "removed_labels": 1}, "why": "because " * 9}]  # fmt: skip
+    below = ("changed", "why")
+    out = Tty()
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setenv("COLUMNS", "60")
+    write(table("releases", rows, "version labels changed why", longest=99, below=below), out)
+    assert ESCAPE.sub("", out.getvalue()).splitlines() == [
+        "releases",
+        "  version  labels",
+        "  v0001         7",
+        "  v0002         9",
+        "    changed: new labels 2, removed labels 1",
+        "    why: because because because because because because",
+        "      because because because",
+    ]
+    monkeypatch.setenv("COLUMNS", "160")
+    assert len(list(table("releases", rows, "version changed why", longest=99, below=below))) == 4
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 160])
 def test_commands_on_a_terminal(tmp_path, columns):
@@ -131,6 +152,11 @@ SESSIONS = {
     "rollback": ["v0099", "--because", "wrong"],
 }  # fmt: skip
 """What follows the campaign, by command."""
+SENTENCES = {
+    "score": ["a model that is right counts as wrong"],
+    "trace": ["judges stay as they are with all judgments", "model label no, model probability"],
+}
+"""Parts of long lines, by command."""
 WITHOUT_CAMPAIGN = {"init": ["{folder}/exports/labels-1.csv", "-o", "{folder}/new"]}
 DOCUMENTS = {"serve", "schema"}
 """They serve pages, and print one JSON document."""
@@ -140,6 +166,8 @@ DOCUMENTS = {"serve", "schema"}
 def labels_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("a campaign in a folder whose name is long enough to matter")
     labels_campaign(folder)
+    corrected = [row | {"label": "no"} if row["item"] == "item 7" else row for row in label_rows()]
+    labels_campaign(folder, corrected)
     (folder / "predictions.csv").write_text(PREDICTIONS)
     return folder
 
@@ -161,7 +189,7 @@ def test_every_command_fits_a_terminal_and_gives_a_pipe_plain_text(
     """Paths and commands to copy stay whole."""
     folder = tmp_path / "campaign"
     shutil.copytree(labels_folder, folder)
-    for stream, columns in ((Tty(), 80), (io.StringIO(), 80)):
+    for stream, columns in ((Tty(), 80), (Tty(), 160), (io.StringIO(), 80)):
         monkeypatch.setenv("COLUMNS", str(columns))
         for which in ("stdout", "stderr"):
             monkeypatch.setattr(sys, which, stream)
@@ -173,9 +201,13 @@ def test_every_command_fits_a_terminal_and_gives_a_pipe_plain_text(
         if not stream.isatty():
             assert "\x1b" not in shown
             continue
+        assert name not in ("releases", "diff") or not re.search("…|no room", shown), "all is whole"
         lines = ESCAPE.sub("", shown).replace("\r", "\n").split("\n")
         long = [line for line in lines if len(line) > columns and not TO_COPY.match(line)]
         assert all("/" in max(line.split(), key=len) for line in long), long
+        whole = " ".join(" ".join(lines).split())
+        for words in SENTENCES.get(name, ()):
+            assert words in (whole if columns == 80 else shown), "a wide terminal breaks no line"
 
 
 def test_no_color_is_heeded_by_commands(monkeypatch, labels_folder):

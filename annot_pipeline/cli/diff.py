@@ -22,6 +22,8 @@ CELL = (
     "task item segment quantity criterion system label method judge reference column change old "
     "new delta=by why"
 )
+FILES = ("old row", "new row")
+"""Columns that stand below a judgment where there is no room."""
 JUDGMENT = (
     "change is_adjudication=decision task item judge old_answer=was new_answer=is particulars "
     "old_fate new_fate old_row new_row"
@@ -115,7 +117,7 @@ def _bisected(document: Document, campaign: str) -> Iterator[str]:
         yield f"  since {row['since']} ({row['created_at']}); in {row['before']} it was {was}"
         yield from fields(row, {"causes": "  by", "exports": "  exports"})
         judgments = [_with_locations(judgment) for judgment in row["judgments"][:JUDGMENTS]]
-        yield from table("", judgments, JUDGMENT, longest=LONGEST)
+        yield from table("", judgments, JUDGMENT, longest=LONGEST, below=FILES)
         yield f"next: annot diff {campaign} {row['before']} {row['since']}"
 
 
@@ -131,7 +133,7 @@ def diff_lines(document: Document) -> Iterator[str]:
             yield f"exports {what}: {len(exports):,} ({names})"
     yield from fields(inputs, "judgments")
     judgments = [_with_locations(row) for row in document["judgments"][:JUDGMENTS]]
-    yield from table("", judgments, JUDGMENT, longest=LONGEST)
+    yield from table("", judgments, JUDGMENT, longest=LONGEST, below=FILES)
     if (more := (document["judgments_changed"] or 0) - len(judgments)) > 0:
         yield f"  and {more:,} more"
     verdicts = inputs["verdicts"] or []
@@ -153,8 +155,9 @@ def diff_lines(document: Document) -> Iterator[str]:
     names = "table column changed added removed became_true largest=by_at_most causes=by_cause"
     summary, rows = document["summary"], document["rows"]
     yield from table(
-        f"{document['cells']:,} cells changed", summary, names, most=len(summary), longest=LONGEST
-    )
+        f"{document['cells']:,} cells changed", summary, names, most=len(summary), longest=LONGEST,
+        below=("by cause",),
+    )  # fmt: skip
     for name in dict.fromkeys(row["table"] for row in rows):
         cells = [row | {"why": why(row)} for row in rows if row["table"] == name]
         n = sum(

@@ -42,11 +42,9 @@ def _releases(document: Document, campaign: str) -> Iterator[str]:
         | {"certified": [task for task, is_certified, _ in certificates(row) if is_certified]}
         for row in document["releases"]
     ]
-    names = (
-        "version pinned made=created parent labels scores records changed certified decision "
-        "retracted problem do"
-    )
-    yield from table("releases", rows, names, most=len(rows), longest=LONGEST)
+    below = ("changed", "certified", "decision", "retracted", "problem", "do")
+    names = f"version pinned made=created parent labels scores records {' '.join(below)}"
+    yield from table("releases", rows, names, most=len(rows), longest=LONGEST, below=below)
     yield from problem_lines(document["rolled_back"])
     if document["rolled_back"]:
         yield f"next: {document['rolled_back']['do']}"

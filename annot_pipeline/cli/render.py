@@ -79,8 +79,12 @@ def table(
     most: int = MOST_ROWS,
     longest: int = LONGEST_CELL,
     digits: int = 4,
+    below: Sequence[str] = (),
 ) -> Iterator[str]:
-    """Yield a title and the first rows under headings; columns without any value are left out."""
+    """Yield a title and the first rows under headings; columns without any value are left out.
+
+    Where not all fits on the terminal, columns of ``below`` have lines of their own under each row.
+    """
     if not rows:
         return
     if title:
@@ -92,9 +96,13 @@ def table(
         if any(cells):
             is_number = all(isinstance(value, (int, float)) or value is None for value in values)
             columns.append(Column([heading, *cells], is_number))
-    shown, left_out = fit(columns, terminal_columns() - len("  "))
-    padded = [column.padded() for column in shown]
-    yield from ("  " + "  ".join(row).rstrip() for row in zip(*padded, strict=True))
+    room = terminal_columns() - len("  ")
+    under = [c for c in columns if c.cells[0] in below] if width_of(columns) > room else []
+    shown, left_out = fit([column for column in columns if column not in under], room)
+    for position, row in enumerate(zip(*(column.padded() for column in shown), strict=True)):
+        yield "  " + "  ".join(row).rstrip()
+        parts = [(c.cells[0], c.cells[position]) for c in under if position]
+        yield from (f"    {heading}: {cell}" for heading, cell in parts if cell)
     if left_out:
         yield f"  no room for {', '.join(left_out)}; --json has all"
     if len(rows) > most:
@@ -127,6 +135,11 @@ class Column(NamedTuple):
         return [c.rjust(width) if self.is_number else c.ljust(width) for c in self.cells]
 
 
+def width_of(columns: Sequence[Column]) -> int:
+    """Return the characters that columns take beside each other."""
+    return sum(column.width + 2 for column in columns) - 2
+
+
 def fit(columns: Sequence[Column], most: int) -> tuple[list[Column], list[str]]:
     """Return columns that take so many characters at most, and the heads of those left out.
 
@@ -134,7 +147,7 @@ def fit(columns: Sequence[Column], most: int) -> tuple[list[Column], list[str]]:
     share their room.
     """
     shown = list(columns)
-    while sum(column.width + 2 for column in shown) - 2 > most:
+    while width_of(shown) > most:
         texts = [k for k, c in enumerate(shown) if not c.is_number and c.width > NARROWEST]
         if texts:
             widest = max(texts, key=lambda k: shown[k].width)
