@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable
-from functools import cache
+from functools import cache, partial
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -24,10 +24,11 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from annot_pipeline.contracts import VERDICTS
 from annot_pipeline.errors import AnnotError, Problem, StoreError, row_and_line
 from annot_pipeline.report.render import attribute, number, text
 from annot_pipeline.serve.decision_file import DecisionFile
-from annot_pipeline.serve.pages import ROWS, Pages
+from annot_pipeline.serve.pages import LISTS, ROWS, Pages
 
 COOKIE = "annot_serve"
 POLICY = (
@@ -37,12 +38,12 @@ POLICY = (
 OF_REPORT = "frame-ancestors 'none'"
 """A report has a policy of its own, which names its script."""
 HOSTS = ("127.0.0.1", "localhost", "[::1]")
-OF_ITEMS = ("task", "label", "judge", "words", "uncertain")
-OF_JUDGMENTS = ("task", "item", "judge", "fate", "answer")
 MOST_CHARACTERS = 10_000
 """Of a reason for a decision."""
 
 Answer = Callable[[Request], Awaitable[Response]]
+Facts = Callable[[dict[str, str]], tuple[str, dict[str, Any]]]
+"""Gives a template and what fills it, from what a query string asks for."""
 
 
 def make_app(pages: Pages, decisions: DecisionFile, token: str, port: int) -> Starlette:
@@ -58,9 +59,10 @@ def make_app(pages: Pages, decisions: DecisionFile, token: str, port: int) -> St
         Of this machine, on which it is asked.
     """
     site = _Site(pages, decisions, token, port)
-    shown = {
+    shown: dict[str, Facts] = {
         "/": site.items, "/items": site.items, "/item": site.item, "/judge": site.judge,
-        "/judgments": site.judgments, "/row": site.row, "/releases": site.releases,
+        "/judges": partial(site.listed, "judges"), "/judgments": partial(site.listed, "judgments"),
+        "/row": site.row, "/releases": site.releases,
         "/diff": site.diff, "/cause": site.cause,
     }  # fmt: skip
     routes = [
@@ -74,7 +76,7 @@ def make_app(pages: Pages, decisions: DecisionFile, token: str, port: int) -> St
     return Starlette(routes=routes, middleware=[guard], exception_handlers=errors)
 
 
-def _page(facts: Callable[[dict[str, str]], tuple[str, dict[str, Any]]]) -> Answer:
+def _page(facts: Facts) -> Answer:
     """Return an endpoint that fills a template with what a query string asks for."""
 
     async def answer(request: Request) -> Response:
@@ -139,19 +141,22 @@ class _Site:
             "form_token": self.form_token,
         }
 
-    def items(self, asked: dict[str, str]) -> tuple[str, dict[str, Any]]:
-        """Show items by how doubtful they are, filtered."""
+    def listed(self, query: str, asked: dict[str, str]) -> tuple[str, dict[str, Any]]:
+        """Show rows of a list, filtered."""
         facts = self._facts(asked)
-        chosen = {name: asked.get(name, "") for name in OF_ITEMS}
-        if not self.pages.n_rows(facts["version"], "labels"):
-            scored = self.pages.scored(facts["version"], chosen, facts["page"])
-            return "scored", facts | {"rows": scored, "chosen": chosen}
-        rows = self.pages.items(facts["version"], chosen, facts["page"])
+        chosen = {name: asked.get(name, "") for name in LISTS[query][1].split()}
+        rows = self.pages.listed(query, facts["version"], chosen, facts["page"])
+        return query, facts | {"rows": rows, "chosen": chosen, "verdicts": VERDICTS}
+
+    def items(self, asked: dict[str, str]) -> tuple[str, dict[str, Any]]:
+        """Show items by how doubtful they are; without labels, those with a score."""
+        has_labels = self.pages.n_rows(asked.get("release") or "latest", "labels")
+        template, facts = self.listed("items" if has_labels else "scored", asked)
         decided = self.decisions.read()
-        for row in rows:
+        for row in facts["rows"]:
             own = decided.get((row["task"], row["item"]), [])
             row["decided"] = own[-1]["decision"] if own else None
-        return "items", facts | {"rows": rows, "chosen": chosen}
+        return template, facts
 
     def item(self, asked: dict[str, str]) -> tuple[str, dict[str, Any]]:
         """Show an item: classes, texts, judgments with file and row, and a form to decide."""
@@ -172,16 +177,10 @@ class _Site:
         if not rows:
             problem = Problem(judge, "not a judge of this release")
             raise StoreError(f"{facts['version']} has no such judge", [problem])
-        judgments = self.pages.judgments(facts["version"], {"judge": judge}, facts["page"])
+        chosen = {"judge": judge}
+        judgments = self.pages.listed("judgments", facts["version"], chosen, facts["page"])
         return "judge", facts | {"judge": judge, "of_tasks": rows, "rows": judgments,
-                                 "chosen": {"judge": judge}}  # fmt: skip
-
-    def judgments(self, asked: dict[str, str]) -> tuple[str, dict[str, Any]]:
-        """Show judgments, filtered."""
-        facts = self._facts(asked)
-        chosen = {name: asked.get(name, "") for name in OF_JUDGMENTS}
-        rows = self.pages.judgments(facts["version"], chosen, facts["page"])
-        return "judgments", facts | {"rows": rows, "chosen": chosen}
+                                 "chosen": chosen}  # fmt: skip
 
     def row(self, asked: dict[str, str]) -> tuple[str, dict[str, Any]]:
         """Show a raw row of an archived export."""

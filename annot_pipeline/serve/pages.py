@@ -35,6 +35,14 @@ SHORTEST = 3
 """Characters of a name that is looked for in other cells: a judge named 1 is in every number."""
 Document = dict[str, Any]
 
+LISTS = {
+    "items": ("labels label_distributions items judgments", "task label judge words uncertain"),
+    "scored": ("scores judgments items", "task item words"),
+    "judges": ("judges", "task judge verdict dropped"),
+    "judgments": ("judgments lineage labels", "task item judge fate answer"),
+}
+"""Lists of rows, most doubtful first, by their query: the tables that it reads, and its filters."""
+
 
 class Pages:
     """Reads what pages show.
@@ -92,27 +100,21 @@ class Pages:
         """Return the number of rows of a table."""
         return int(self.release(version).tables[table]["rows"])
 
-    def items(self, version: str, chosen: Mapping[str, Any], page: int) -> list[Document]:
-        """Return items of a release, the most doubtful first."""
-        tables = ("labels", "label_distributions", "items", "judgments")
-        names = ("task", "label", "judge", "words")
-        parameters = {name: chosen.get(name) or None for name in names}
-        parameters["uncertain"] = bool(chosen.get("uncertain"))
-        return self._rows("items", version, tables, parameters | _part(page))
-
-    def scored(self, version: str, chosen: Mapping[str, Any], page: int) -> list[Document]:
-        """Return items with a score, those first on which judges differ most."""
-        parameters = {name: chosen.get(name) or None for name in ("task", "item", "words")}
-        tables = ("scores", "judgments", "items")
-        return self._rows("scored", version, tables, parameters | _part(page))
+    def listed(
+        self, query: str, version: str, chosen: Mapping[str, Any], page: int
+    ) -> list[Document]:
+        """Return rows of one of `LISTS` that its filters choose."""
+        tables, filters = (names.split() for names in LISTS[query])
+        parameters = {name: chosen.get(name) or None for name in filters}
+        part = {"most": ROWS, "skipped": ROWS * page}
+        return self._rows(query, version, tables, parameters | part)
 
     def item(self, version: str, task: str, item: str) -> Document:
         """Return an item: classes with their probabilities, texts, score, and every judgment."""
-        classes = self._rows(
-            "item", version, ("labels", "label_distributions"), {"task": task, "item": item}
-        )
+        named = {"task": task, "item": item}
+        classes = self._rows("item", version, ("labels", "label_distributions"), named)
         texts = self._rows("texts", version, ("items",), {"names": [item, *item.split(" | ")]})
-        judgments = self.judgments(version, {"task": task, "item": item}, 0)
+        judgments = self.listed("judgments", version, named, 0)
         if not classes and not judgments:
             problem = Problem(f"{task}, {item}", "no judgment is about it")
             raise StoreError(f"{version} has no such item", [problem])
@@ -126,15 +128,8 @@ class Pages:
         for row in judgments:
             location = (row["source_file"], row["source_digest"], row["source_row"])
             row["line"] = lines.get(location)
-        scores = self.scored(version, {"task": task, "item": item}, 0)
+        scores = self.listed("scored", version, named, 0)
         return {"classes": classes, "texts": texts, "judgments": judgments, "scores": scores}
-
-    def judgments(self, version: str, chosen: Mapping[str, Any], page: int) -> list[Document]:
-        """Return judgments of a release that a filter chooses."""
-        tables = ("judgments", "lineage", "labels")
-        names = ("task", "item", "judge", "fate", "answer")
-        parameters = {name: chosen.get(name) or None for name in names}
-        return self._rows("judgments", version, tables, parameters | _part(page))
 
     def judge(self, version: str, judge: str) -> list[Document]:
         """Return the rows of a judge, one a task."""
@@ -221,7 +216,3 @@ def without_names(cells: Mapping[str, str], columns: Mapping[str, Sequence[str]]
         head = name if hidden or name in mapped else f"column {number}"
         shown[head] = MASKED if name in hidden and text else any_name.sub(MASKED, text)
     return shown
-
-
-def _part(page: int) -> dict[str, int]:
-    return {"most": ROWS, "skipped": ROWS * max(page, 0)}

@@ -1,6 +1,6 @@
 -- One row is an item of a release, the most doubtful first: label, probability, runner-up, votes, text.
 -- Inputs: labels, label_distributions, items, judgments.
--- Parameters: task, label, judge, words (null: any; words is a part of name or text), uncertain (whether
+-- Parameters: task, label, judge, words (null: any; words is a part of name or text), uncertain (not null:
 -- only labels that are not certain), most, skipped (how many rows, after how many).
 WITH texts AS (
     SELECT item, any_value(text ORDER BY text) AS text FROM items WHERE text IS NOT NULL GROUP BY item
@@ -12,7 +12,7 @@ chosen AS (
     WHERE
         ($task IS NULL OR l.task = $task)
         AND ($label IS NULL OR l.label = $label)
-        AND (NOT $uncertain OR NOT l.certain)
+        AND ($uncertain IS NULL OR NOT l.certain)
         AND ($words IS NULL OR contains(lower(concat_ws(' ', l.item, t.text)), lower($words)))
         AND (
             $judge IS NULL

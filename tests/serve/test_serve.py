@@ -136,6 +136,46 @@ def test_judgments_are_filtered_and_paged(small, client):
     assert "1 judgment." in one
 
 
+def test_judges_are_listed_by_concern_and_lead_to_their_judgments(small, client):
+    html = client.get("/judges").text
+    rows = {row["judge"]: row for row in small.rows("judges")}
+    names = re.findall(r'row"><a [^>]*>(j\w+)</a></th>', html)
+    assert sorted(names) == sorted(rows)
+    order = [
+        (not rows[n]["dropped"], rows[n]["verdict"] != "failed", not rows[n]["suspected"],
+         not rows[n]["below_chance"], -rows[n]["n_judgments"], n) for n in names
+    ]  # fmt: skip
+    assert order == sorted(order)
+    assert not re.search(r"judge \d", html), "the release has pseudonyms"
+    assert links(html, "/judges?release=v0002"), "every page leads here"
+    judge = client.get(links(html, "/judge?")[0]).text
+    assert len(links(judge, "/item?")) == rows[names[0]]["n_judgments"] == 12
+    for asked, expected in (
+        ({"judge": names[0][1:9].upper()}, {names[0]}), ({"task": "none"}, set()),
+        ({"verdict": "passed"}, {n for n, row in rows.items() if row["verdict"] == "passed"}),
+        ({"dropped": "yes"}, {n for n, row in rows.items() if row["dropped"]}),
+    ):  # fmt: skip
+        shown = client.get("/judges", params=asked).text
+        assert {*re.findall(r'row"><a [^>]*>(j\w+)</a></th>', shown)} == expected
+
+
+def test_judges_of_most_concern_are_first(tmp_path):
+    rows = [
+        {"item": f"i{item:02}", "judge": judge, "label": label}
+        for item in range(60)
+        for judge, label in [
+            *((f"careful {n}", "ab"[item % 2]) for n in range(5)), ("at random", "aabb"[item % 4]),
+        ]
+    ]  # fmt: skip
+    client = client_of(folder_of(labels_campaign(tmp_path, rows)))
+    (first, *_), *_ = re.findall(
+        r'row"><a [^>]*>(j\w+)</a></th>(.*?)</tr>', client.get("/judges").text
+    )
+    shown = client.get("/judgments", params={"judge": first, "answer": "a"}).text
+    assert "30 judgments." in shown
+    assert client.get("/judge", params={"judge": first}).text.count("other") > 10
+
+
 def test_what_is_not_there_is_said_so(client):
     for address in ("/item", "/item?task=good&item=none", "/judge?judge=none"):
         assert client.get(address).status_code == 404, address
@@ -195,7 +235,8 @@ def test_a_release_that_is_pruned_while_its_page_is_open_is_gone(small, tmp_path
 
 def test_hostile_cells_are_texts(tmp_path):
     client = client_of(folder_of(hostile_campaign(tmp_path)))
-    pages = [client.get("/items"), client.get("/judgments"), client.get("/releases")]
+    lists = ("/items", "/judgments", "/judges", "/releases")
+    pages = [client.get(address) for address in lists]
     for link in links(pages[0].text, "/item?"):
         pages.append(client.get(link))
         pages += [client.get(row) for row in links(pages[-1].text, "/row?")[:2]]

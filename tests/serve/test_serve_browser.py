@@ -113,7 +113,17 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(browser, served,
     row = page.locator('a[href^="/row"]').first.get_attribute("href")
     judge = page.locator('a[href^="/judge?"]').first.get_attribute("href")
     item = "/item?task=good&item=item+3"
-    for at in ("/items", item, judge, "/judgments", row, "/releases", "/cause" + item[5:], "/diff"):
+    for at in (
+        "/items",
+        item,
+        "/judges",
+        judge,
+        "/judgments",
+        row,
+        "/releases",
+        "/cause" + item[5:],
+        "/diff",
+    ):
         page.goto(served[0] + at)
         assert violations(page) == [], at
         assert page.evaluate("document.documentElement.scrollWidth") == width, at
