@@ -150,7 +150,8 @@ class _Draft:
         may_fail = candidate is not None
         document["checks"] = [*self.checks, *name_gates(build, names, may_fail=may_fail)]
         figures = build.store.root / FIGURES
-        write_pages(folder, document, self.outputs, parent, queries, lines, figures)
+        name = build.campaign.file.name
+        write_pages(folder, document, self.outputs, parent, queries, lines, figures, name)
         if names:
             names.add_pages(sorted(p for p in folder.iterdir() if p.suffix in PAGES))
             document["checks"] = [*self.checks, *name_gates(build, names, may_fail=may_fail)]

@@ -47,6 +47,7 @@ def write_pages(
     queries: Queries,
     lines: FindLines,
     figures: Path,
+    campaign_file: str,
 ) -> None:
     """Write data card, report and description into a new release's folder, which has its tables.
 
@@ -64,6 +65,8 @@ def write_pages(
         Finds the line numbers of rows of exports.
     figures
         Folder of figures that are drawn again where their values have changed.
+    campaign_file
+        Its name without folders, for the commands of the report.
     """
     stored_tables = {table["name"]: stored_table(folder, table) for table in document["tables"]}
     gold = reported_tables(stored_tables, queries)
@@ -77,6 +80,7 @@ def write_pages(
             drawn_tables(outputs, gold, queries),
             _parent_tables(parent, stored_tables, document, queries),
             parent.manifest if parent else None,
+            campaign_file,
         )
     (folder / "report.html").write_text(report, encoding="utf-8")
 

@@ -62,6 +62,8 @@ class Contents:
         Of the release, and of the store.
     previous, previous_manifest
         Tables and manifest of the parent, if there is one.
+    campaign
+        Its file as commands take it in its folder: a release names no folder of a machine.
     """
 
     manifest: Document
@@ -69,6 +71,7 @@ class Contents:
     internal: Mapping[str, pa.Table]
     previous: Mapping[str, pa.Table] | None = None
     previous_manifest: Document | None = None
+    campaign: str = "campaign.yaml"
 
     @property
     def facts(self) -> Document:

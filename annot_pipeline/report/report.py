@@ -10,6 +10,7 @@ from base64 import b64encode
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from importlib.resources import files
+from shlex import quote
 from typing import Any
 
 import pyarrow as pa
@@ -121,6 +122,7 @@ def report_html(
     internal: Mapping[str, pa.Table],
     previous: Mapping[str, pa.Table] | None = None,
     previous_manifest: Mapping[str, Any] | None = None,
+    campaign_file: str = "campaign.yaml",
 ) -> str:
     """Return the report of a release.
 
@@ -134,8 +136,11 @@ def report_html(
         Those of ``INTERNAL`` and ``DRAWN``, and ``control_differences`` of `drawn_judges`.
     previous, previous_manifest
         Tables of ``COMPARED``, ``label_changes``, and manifest of the parent, if there is one.
+    campaign_file
+        Its name without folders, for the commands.
     """
-    contents = Contents(manifest, tables, internal, previous, previous_manifest)
+    campaign = quote(campaign_file)
+    contents = Contents(manifest, tables, internal, previous, previous_manifest, campaign)
     sections, details = (
         [{"anchor": anchor, "title": title, "content": html} for anchor, title, facts in parts
          if (html := section_html(anchor, facts(contents)))]

@@ -74,8 +74,8 @@ def test_a_stopped_build_keeps_its_tables_and_gold_stays(campaign, capsys):
     report = (candidate.folder / "report.html").read_text()
     assert "A candidate: nothing was published" in report
     assert "Published <time" not in report
-    assert f"annot publish CAMPAIGN --candidate {run[:8]} --accept unseen_judges" in report
-    assert "annot verify CAMPAIGN" not in report
+    assert f"annot publish campaign.yaml --candidate {run[:8]} --accept unseen_judges" in report
+    assert "annot verify campaign.yaml" not in report
     assert "A candidate, not published; made: 20" in (candidate.folder / "README.md").read_text()
 
 

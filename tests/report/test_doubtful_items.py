@@ -120,7 +120,7 @@ def test_too_many_items_are_cut_and_the_command_for_all_is_told(mixed):
     assert doubt(Contents(contents.manifest, contents.tables | {
         "doubtful_items": table.slice(0, 0)}, {})) == {}  # fmt: skip
     html = html_of(doubt, crowd)
-    assert "annot items CAMPAIGN --uncertain -o queue.csv" in html or facts["n_listed"] >= 5
+    assert "annot items campaign.yaml --uncertain -o queue.csv" in html or facts["n_listed"] >= 5
     assert max(len(item[6]) for item in json.loads(facts["data"])["items"]) == module.MOST_TEXT
 
 

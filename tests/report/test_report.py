@@ -167,7 +167,7 @@ def test_what_changed_since_the_release_before(tmp_path, monkeypatch):
     assert "Labels that changed: 1" in page.texts["h3"]
     changes = page.html[page.html.index('id="changes"') : page.html.index('id="judges"')]
     assert '<th scope="row">item 7</th><td>good</td><td>yes</td><td>no</td>' in changes
-    assert "annot diff CAMPAIGN v0001 v0002" in changes
+    assert "annot diff campaign.yaml v0001 v0002" in changes
     assert '<th scope="row">exports/labels-1.csv</th><td>other bytes</td>' in changes
     assert "Settings that differ" not in page.texts["h3"]
 

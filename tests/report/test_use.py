@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from html import unescape
+from shlex import split
 from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from annot_pipeline.cli import main
 from annot_pipeline.contracts import GOLD, SYSTEM_RANKINGS
 from annot_pipeline.report.contents import Contents, Labelled
 from annot_pipeline.report.sections.use import (
@@ -21,6 +25,8 @@ from annot_pipeline.report.sections.use import (
     winner_tile,
     worst_first,
 )
+from tests.conftest import build_file
+from tests.report.report_pages import labels_campaign
 
 
 def ranked(task: str, *systems: tuple[str, int, int]) -> list[dict[str, Any]]:
@@ -154,10 +160,11 @@ def test_an_item_is_named_with_its_task_where_there_are_several():
     ):  # fmt: skip
         of_release: Any = SimpleNamespace(
             manifest=manifest, facts={"kinds": kinds}, labelled_in_all=Labelled(0), used_judges=[],
-            judges=[], tables={"doubtful_items": doubtful, "estimates": doubtful.slice(0, 0)},
+            judges=[], campaign="c.yaml",
+            tables={"doubtful_items": doubtful, "estimates": doubtful.slice(0, 0)},
         )  # fmt: skip
         assert [name for name, _ in doubts(of_release)["items"]] == names
-        assert f"annot trace CAMPAIGN {item} " in next_commands(of_release)[0]
+        assert f"annot trace c.yaml {item} " in next_commands(of_release)[0]
 
 
 def test_no_judge_is_cleared_of_answers_at_random_where_none_could_be_tested():
@@ -169,3 +176,30 @@ def test_no_judge_is_cleared_of_answers_at_random_where_none_could_be_tested():
         rows = [row | {"judge": judge, "verdict": verdict_} for judge in "ab"]
         of_release: Any = SimpleNamespace(used_judges=rows)
         assert judges_tile(of_release).words == words
+
+
+def test_the_commands_of_a_report_work_in_the_folder_of_the_campaign(tmp_path, monkeypatch, capsys):
+    folder = tmp_path / "here"
+    labels_campaign(folder)
+    (folder / "exports/labels-2.csv").write_text("item,judge,label\nitem 3,judge 7,yes\n")
+    (folder / "campaign.yaml").rename(folder / "my campaign.yaml")
+    release = build_file(folder / "my campaign.yaml").publication.release
+    report = release.file("report.html").read_text()
+    blocks = re.findall(r'<pre class="command"><code>(.*?)</code>', report, re.DOTALL)
+    lines = [unescape(line) for block in blocks for line in block.splitlines()]
+    assert {line.split()[1] for line in lines} >= {"items", "diff", "trace"}
+    assert str(tmp_path) not in report
+    monkeypatch.chdir(folder)
+    for line in [*lines, "annot verify 'my campaign.yaml' --rebuild"]:
+        words = ["item 3" if word == "ITEM" else word for word in split(line, comments=True)]
+        assert words[1] == "verify" or words[2] == "my campaign.yaml"
+        assert main(words[1:]) == 0, line
+    capsys.readouterr()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (folder / "exports").rename(elsewhere / "exports")
+    (folder / "my campaign.yaml").rename(elsewhere / "other.yaml")
+    again = build_file(elsewhere / "other.yaml").publication.release
+    tables = [{t["name"]: t["sha256"] for t in r.manifest["tables"]} for r in (release, again)]
+    assert tables[0] == tables[1]
+    assert "annot items other.yaml" in again.file("report.html").read_text()

@@ -64,6 +64,7 @@ def changes(contents: Contents) -> dict[str, Any]:
     }
     causes = [cause for cause, has_changed in inputs.items() if has_changed]
     return {
+        "campaign": contents.campaign,
         "parent": manifest["parent"],
         "version": manifest["version"],
         "differences": differences,

@@ -31,6 +31,7 @@ def doubt(contents: Contents) -> dict[str, Any]:
     data, n = _data(contents, _in_turn(rows))
     labels = contents.labelled_in_all
     return {
+        "campaign": contents.campaign,
         "rows": [
             (item[1], data["tasks"][item[0]], item[2] or "", item[3], item[5])
             for item in data["items"][:MOST_ROWS]

@@ -369,22 +369,23 @@ def _agreement_tile(contents: Contents) -> Tile:
 
 def next_commands(contents: Contents) -> list[str]:
     """Return the three commands that go on from a release."""
-    manifest = contents.manifest
+    manifest, campaign = contents.manifest, contents.campaign
     if manifest.get("candidate"):
-        return candidate_steps(manifest, "CAMPAIGN")[:FEW]
+        return candidate_steps(manifest, campaign)[:FEW]
     version, parent = manifest["version"], manifest["parent"]
     kinds, labels = contents.facts["kinds"].values(), contents.labelled_in_all
     lines = []
     if labels.n > labels.certain + labels.decided:
-        lines.append("annot items CAMPAIGN --uncertain -o queue.csv    # labels to look at")
+        lines.append(f"annot items {campaign} --uncertain -o queue.csv    # labels to look at")
     if parent:
-        lines.append(f"annot diff CAMPAIGN {parent['version']} {version}    # what changed, why")
+        lines.append(f"annot diff {campaign} {parent['version']} {version}    # what changed, why")
     if contents.tables["estimates"].num_rows:
-        lines.append("annot hits CAMPAIGN --design validate    # what people should judge next")
+        lines.append(f"annot hits {campaign} --design validate    # what people should judge next")
     elif "scalar" in kinds:  # what the default design plans
-        lines.append("annot hits CAMPAIGN    # the next batch to annotate")
-    lines += [f"annot trace CAMPAIGN {_doubtful_name(contents)}    # why it has its label or score",
-              f"annot verify CAMPAIGN {version}    # that nothing was altered"]  # fmt: skip
+        lines.append(f"annot hits {campaign}    # the next batch to annotate")
+    name = _doubtful_name(contents)
+    lines += [f"annot trace {campaign} {name}    # why it has its label or score",
+              f"annot verify {campaign} {version}    # that nothing was altered"]  # fmt: skip
     return lines[:FEW]
 
 
