@@ -13,11 +13,7 @@ from annot_pipeline.contracts import certificates, votes_text
 from annot_pipeline.report.accuracy import accuracies
 from annot_pipeline.report.contents import Contents, count_tasks, of_every_task
 from annot_pipeline.report.figures.certainty_bands import NAMES, certainty_svg
-from annot_pipeline.report.release_figures import (
-    Drawn,
-    prevalence_figures,
-    reliability_figures,
-)
+from annot_pipeline.report.release_figures import Drawn, prevalence_figures, reliability_figures
 from annot_pipeline.report.render import flag, interval, number, render_html
 
 MOST_ROWS = 200

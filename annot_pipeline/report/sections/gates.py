@@ -19,11 +19,8 @@ def gates(contents: Contents) -> dict[str, Any]:
         "n_gates": len(checks),
         "open_text": open_text(checks, ""),
         "open": [
-            {
-                **check,
-                "allowed": allowed(check),
-                "statement": statement(check["value"], check["question"]),
-            }
+            {**check, "allowed": allowed(check),
+             "statement": statement(check["value"], check["question"])}
             for check in sorted(not_passed, key=lambda check: check["level"] != "error")
         ],
         "passed": [

@@ -187,15 +187,10 @@ def _biases(row: Row | None) -> list[Fact]:
 def _drift(row: Row | None) -> list[Fact]:
     if row is None or not row["released_items"] or not row["new_items"]:
         return []
-    note = f"{row['new_items']:,} new items, {row['released_items']:,} of the release before"
+    items = f"{row['new_items']:,} new items, {row['released_items']:,} of the release before"
     ends = interval(row["change_low"], row["change_high"])
-    return [
-        (
-            "drift of agreement with people",
-            number(row["change"]),
-            ", ".join(filter(None, (ends, note))),
-        )
-    ]
+    note = ", ".join(filter(None, (ends, items)))
+    return [("drift of agreement with people", number(row["change"]), note)]
 
 
 def _cost(judge: Row, costs: Sequence[Row]) -> list[Fact]:

@@ -285,18 +285,13 @@ def winner_tile(contents: Contents) -> Tile:
         unbeaten = {task: best_systems(rows)[0] for task, rows in leaders}
         chance = {task for task in unbeaten if _is_by_chance(contents, task)}
         won = [task for task, names in unbeaten.items() if len(names) == 1 and task not in chance]
-        others = [task for task in unbeaten if task not in won]
-        first = [f"{unbeaten[task][0]} in {task}" for task in won] + [
-            f"{rows[0]['system']} in {task} ("
-            + (
-                "agreement by chance"
-                if task in chance
-                else f"tied with {len(unbeaten[task]) - 1:,}"
-            )
-            + ")"
-            for task, rows in leaders
-            if task in others
-        ]
+        ties = {
+            task: "agreement by chance" if task in chance else f"tied with {len(names) - 1:,}"
+            for task, names in unbeaten.items() if task not in won
+        }  # fmt: skip
+        first = [f"{unbeaten[task][0]} in {task}" for task in won]
+        first += [f"{rows[0]['system']} in {task} ({ties[task]})" for task, rows in leaders
+                  if task in ties]  # fmt: skip
         words = f"have a system better than all others. First: {first_of(first, FEW)}"
         return Tile("Winner", f"{len(won):,} of {len(leaders):,} tasks", words, "rankings")
     rows = leaders[0][1]
