@@ -92,18 +92,19 @@ def filled(
 
 def without_constants(
     columns: Sequence[Column], rows: Sequence[Sequence[Any]]
-) -> tuple[list[Column], list[list[Any]], list[tuple[str, str]]]:
+) -> tuple[list[Column], list[list[Any]], list[tuple[Column, Any]]]:
     """Return columns and rows without columns that are the same in all rows, and what they say.
 
-    The first column stays, and so do those that only a section knows how to write.
+    The first column stays, and so do those that only a section knows how to write, unless the
+    reader can choose one of their values.
     """
     is_constant = [
-        n > 0 and len(rows) >= FEWEST and c.kind.split()[0] in (*WORDS, *NUMBERS)
-        and all(row[n] == rows[0][n] for row in rows)
+        n > 0 and len(rows) >= FEWEST and all(row[n] == rows[0][n] for row in rows)
+        and (c.kind.split()[0] in (*WORDS, *NUMBERS) or "choose" in c.kind)
         for n, c in enumerate(columns)
     ]  # fmt: skip
     constants = [
-        (c.name, number(value, kind) if (kind := c.kind.split()[0]) in NUMBERS else str(value))
+        (c, value)
         for c, value, same in zip(columns, rows[0] if rows else (), is_constant, strict=False)
         if same and value not in (None, "")
     ]
@@ -136,13 +137,18 @@ def json_script(data: Any) -> Markup:
     return Markup(text.replace("<", "\\u003c"))  # noqa: S704 - no tag can begin
 
 
-def repeated_once(rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
-    """Return rows whose texts that stand in several cells are numbers of a list of texts."""
+def waiting_rows(rows: Sequence[Sequence[Any]]) -> Markup:
+    """Return rows of HTML as JSON for the page's script.
+
+    Texts that stand in several cells are numbers of a list of texts.
+    """
     counts = Counter(cell for row in rows for cell in row if isinstance(cell, str))
     numbers = {text: n for n, text in enumerate(text for text, n in counts.items() if n > 1)}
-    return {"texts": [*numbers], "rows": [
+    numbered = [
         [numbers.get(cell, cell) if isinstance(cell, str) else cell for cell in row] for row in rows
-    ]}  # fmt: skip
+    ]
+    html = json.dumps({"texts": [*numbers], "rows": numbered}, separators=(",", ":"))
+    return Markup(html.replace("</", "<\\/"))  # noqa: S704 - what is ours begins no script
 
 
 def attribute(value: object) -> Markup:
@@ -173,10 +179,8 @@ def _written(value: float | None, kind: str = "real") -> Markup:
 
 
 def exact(value: float, kind: str) -> str:
-    """Return a number for scripts, where the one for people is rounded; else an empty text."""
-    written = number(value, kind)
-    is_rounded = kind in ("p", "real") or written.startswith(("<", ">"))
-    return f"{value:.6g}" if written and is_rounded else ""
+    """Return a number for scripts, where the one for people is none; else an empty text."""
+    return f"{value:.6g}" if number(value, kind).startswith(("<", ">")) else ""
 
 
 def without_rounding(value: Any) -> Any:
@@ -206,8 +210,8 @@ def _pages() -> Environment:
     environment = _environment(_shown)
     environment.filters |= {
         "attribute": attribute, "column": column, "exact": exact, "flag": flag,
-        "json_script": json_script, "number": _written, "repeated_once": repeated_once,
-        "text": text, "thousands": "{:,}".format, "words": in_words,
+        "json_script": json_script, "number": _written, "text": text, "thousands": "{:,}".format,
+        "waiting_rows": waiting_rows, "words": in_words,
     }  # fmt: skip
     environment.globals |= {
         "MOST_TASKS": MOST_TASKS, "NUMBERS": NUMBERS, "SHOWN_ROWS": SHOWN_ROWS, "WORDS": WORDS,

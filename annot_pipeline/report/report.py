@@ -40,9 +40,13 @@ __all__ = [
 ]  # fmt: skip
 
 STYLE, SCRIPT = (
-    files("annot_pipeline.report").joinpath(name).read_text(encoding="utf-8")
-    for name in ("style.css", "script.js")
+    "\n".join(line for text in file.splitlines() if (line := text.strip()) and line[:2] != "//")
+    for file in (
+        files("annot_pipeline.report").joinpath(name).read_text(encoding="utf-8")
+        for name in ("style.css", "script.js")
+    )
 )
+"""Of the page, without what is for people who read it: blanks before lines, comments."""
 
 SECTIONS: tuple[tuple[str, str, Callable[[Contents], dict[str, Any]]], ...] = (
     ("use", "Can I use it?", use),

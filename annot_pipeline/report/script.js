@@ -211,11 +211,15 @@
 
   // ---- items to doubt -------------------------------------------------------------------------
 
-  const STEP = 25;
+  const STEP = 20;
   const doubt = document.getElementById("doubt-data");
   const data = doubt ? JSON.parse(doubt.textContent) : { items: [], tasks: [] };
-  const items = data.items.map(([task, item, label, probability, runnerUp, reasons, text, answers, n]) =>
-    ({ task, item, label, probability, runnerUp, reasons, text, answers, n: n || answers.length }));
+  const each = (values, k) => (Array.isArray(values) ? values[k] : values);
+  const items = data.items.map(([task, item, label, probability, runnerUp, reasons, text, judges, answers,
+    evidence, files, rows, offsets, fates, n]) => ({ task, item, label, probability, runnerUp, reasons, text,
+    n: n || judges.length,
+    answers: judges.map((judge, k) => [judge, answers[k], each(evidence, k), each(files, k), rows[k],
+      each(offsets, k), fates[k - judges.length + fates.length]]) }));
   const anchorOf = (row) => `item=${data.tasks[row.task]}/${row.item}`;
   const decisions = new Map();
   let unsaved = false;
@@ -262,7 +266,7 @@
     const heads = ["judge", "answer", ...(hasEvidence ? ["evidence, nats"] : []), "file and row"];
     const against = hasEvidence ? `; evidence is for ${short(row.label, 40)} against ${short(row.runnerUp, 40)}` : "";
     return tableOf(`Answers${against}`, heads, row.answers.map(([judge, answer, evidence, file, at, offset, fate]) => {
-      const [name, anchor] = data.judges[judge];
+      const [name, anchor] = [data.judges[judge]].flat();
       const link = anchor ? make("a", isolated(name), { href: `#${anchor}` }) : isolated(name);
       const place = `row ${at.toLocaleString("en")}${offset === null ? "" : ` (line ${(at + offset).toLocaleString("en")})`}`;
       const cells = [link, [isolated(data.answers[answer]), fate ? ` (${fate})` : null], `${clean(data.files[file])} ${place}`];

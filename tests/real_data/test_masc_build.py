@@ -36,6 +36,11 @@ def test_every_row_is_accounted_for(masc):
     assert facts["fates"]["used"] == 1_084_551 - 1751
 
 
+def test_the_report_is_light(masc):
+    built, _ = masc
+    assert built.publication.release.file("report.html").stat().st_size <= 400_000
+
+
 def test_an_unused_class_is_kept(masc):
     built, _ = masc
     rows = {r["label"]: r for r in built.rows("prevalence") if r["task"] == "fair-j"}

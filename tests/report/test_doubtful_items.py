@@ -97,10 +97,12 @@ def test_the_page_holds_every_item_with_the_line_of_each_answer(mixed):
     assert len(data["items"]) == len(rows)
     tone = data["tasks"].index("tone")
     (item,) = [entry for entry in data["items"] if entry[:2] == [tone, "i4"]]
-    judge, answer, evidence, file, row, offset = item[7][0]
+    judges, answers, evidence, file, rows_of_file, offset, fates = item[7:]
+    judge, answer, row = judges[0], answers[0], rows_of_file[0]
+    assert (len(evidence), fates) == (2, [])
     assert (data["judges"][judge][0], data["answers"][answer]) == ("w0", "yes")
     assert (data["files"][file], row, row + offset) == ("a.csv", 25, 26)
-    assert evidence is not None
+    assert None not in evidence
     assert data["classes"][tone] == ["no", "yes"]
     anchor = data["judges"][judge][1]
     assert f'<tr id="{anchor}">' in html

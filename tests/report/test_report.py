@@ -84,14 +84,24 @@ def test_the_next_batch_is_listed_where_the_default_design_plans_one(small, kind
     )
 
 
-def test_cells_say_their_value_to_scripts_where_they_are_rounded():
+def test_cells_say_their_value_to_scripts_where_they_show_no_number():
+    rows = [("task", share, 0.5) for share in (1 / 3, 0.99961, 0.0001)]
+    facts = dict.fromkeys(("held_out", "against_truth", "drawings"), ()) | {
+        "expected": [(task, share, "", 4, 1, None) for task, share, _ in rows],
+        "n_tasks": 1, "most_tasks": 9, "n_tasks_with_truth": 0,
+    }  # fmt: skip
+    shown = section_html("calibration", facts)
+    values = re.findall(r'<td class="number"( data-v="[^"]*")?>([^<]*%|&[lg]t;[^<]*)</td>', shown)
+    assert values == [
+        ("", "33.3%"), (' data-v="0.99961"', "&gt;99.9%"), (' data-v="0.0001"', "&lt;0.1%"),
+    ]  # fmt: skip
     rows = [
         ("<i>", "t", 1 / 3, "", 4, None, "alpha_nominal", ""),
         ("none", "t", float("nan"), "", None, 2, "alpha_nominal", SCRIPT),
     ]
     shown = section_html("agreement", {"drawings": [], "rows": rows, "n_rows": 900})
     assert '<th scope="row">&lt;i&gt;</th><td>t</td>' in shown
-    assert '<td class="number" data-v="0.333333">0.333</td>' in shown
+    assert '<td class="number">0.333</td>' in shown
     assert '<td class="number">4</td><td></td>' in shown
     assert '<td class="number"></td><td></td><td></td><td class="number">2</td>' in shown
     assert "&lt;script&gt;" in shown
@@ -101,7 +111,7 @@ def test_cells_say_their_value_to_scripts_where_they_are_rounded():
 def test_structure_is_sound(small, hostile):
     for page in (Page(report_of(small)), hostile):
         assert not page.open
-        own = [i for i in page.ids if not re.match(r"f[0-9a-f]{12}-", i)]
+        own = [i for i in page.ids if not re.match(r"f[0-9a-f]{8}-", i)]
         assert len(own) == len(set(own)), "ids are unique, but for those of equal figures"
         links = [a["href"] for a in page.all("a")]
         inside = [link[1:] for link in links if link.startswith("#") and "item%3D" not in link]

@@ -31,7 +31,7 @@ def page_svg(raw: str, kind: str, description: str) -> str:
     body = raw[raw.index("</defs>") + len("</defs>") : raw.rindex("</svg>")]
     _, _, width, height = re.findall(r'viewBox="(.*?)"', raw)[0].split()
     svg = ElementTree.fromstring(f"<svg>{body.replace('xlink:', '')}</svg>")  # noqa: S314 - ours
-    prefix = f"f{sha256((description + raw).encode()).hexdigest()[:12]}-"
+    prefix = f"f{sha256((description + raw).encode()).hexdigest()[:8]}-"
     named = [e for e in svg.iter() if "id" in e.attrib and e.tag not in ("g", "image")]
     ids = {element.attrib["id"]: f"{prefix}{n}" for n, element in enumerate(named)}
     for element in svg.iter():
@@ -111,4 +111,5 @@ def _looks(element: Element) -> list[tuple[str, str]]:
     """Return the attributes of an element that a group around it may say instead."""
     if "transform" in element.attrib or re.search(r"(^| )opacity:", element.get("style", "")):
         return []
-    return [(name, v) for name, v in element.attrib.items() if name in ("style", "clip-path")]
+    names = ("style", "clip-path", *["data-part"] * (element.tag == "text"))
+    return [(name, v) for name, v in element.attrib.items() if name in names]

@@ -244,13 +244,13 @@ def draw_cells(
     ax.tick_params(length=0)
     if write is None:
         return
-    for row, column in np.argwhere(~np.isnan(shares)).tolist():
+    is_dark = image.cmap(shares)[..., :3] @ (0.3, 0.6, 0.1) < 0.5
+    cells = np.argwhere(~np.isnan(shares)).tolist()
+    for row, column in sorted(cells, key=lambda cell: is_dark[*cell]):  # a colour is said once
         share = float(shares[row, column])
-        red, green, blue, _ = image.cmap(share)
-        is_dark = 0.3 * red + 0.6 * green + 0.1 * blue < 0.5
         ax.text(
             column, row, write(share), ha="center", va="center", fontsize=SMALL, gid="cell",
-            color="#ffffff" if is_dark else "#222222",
+            color="#ffffff" if is_dark[row, column] else "#222222",
         )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from annot_pipeline.storage.manifest_changes import (
     setting_in_words,
 )
 
-MOST_ROWS, MOST_ANSWERS = 200, 3
+MOST_ROWS, MOST_ANSWERS = 150, 3
 """Rows of each kind, and answers of an item that are shown."""
 MOST_CHANGES = {"most": MOST_ROWS, "most_answers": MOST_ANSWERS}
 """Parameters of sql/report/label_changes.sql."""

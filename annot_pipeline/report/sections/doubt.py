@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from annot_pipeline.report.contents import Contents, Document
@@ -14,7 +14,7 @@ from annot_pipeline.report.sections.records import without_shared_folder
 
 MOST_LABELS, MOST_OTHERS = 1_000, 100
 """Labels that are read; items of each other kind."""
-MOST_BYTES = 120_000
+MOST_BYTES = 60_000
 """Of the items in the page; the others are in the tables, and in annot items."""
 MOST_ROWS = 25
 """Rows that stand in the page without its script."""
@@ -55,7 +55,11 @@ def _in_turn(rows: Iterable[Document]) -> Iterator[Document]:
 
 
 def _data(contents: Contents, rows: Iterable[Document]) -> tuple[dict[str, Any], int]:
-    """Return lists of names, and items whose answers refer to them, within `MOST_BYTES`."""
+    """Return lists of names, and items whose answers refer to them, within `MOST_BYTES`.
+
+    Of answers stand judges, texts, evidence, files, rows, and what line numbers are beyond these: a
+    list each, or one value that is that of all; then the fates of the last, which do not count.
+    """
     answers: dict[tuple[str, str], list[Document]] = defaultdict(list)
     for answer in contents.tables["doubtful_answers"].to_pylist():
         answers[answer["task"], answer["item"]].append(answer)
@@ -63,16 +67,15 @@ def _data(contents: Contents, rows: Iterable[Document]) -> tuple[dict[str, Any],
     items, size = [], 0
     for row in rows:
         own = answers[row["task"], row["item"]]
+        shown = own[:MOST_ANSWERS]
+        lines = [a["line"] - a["source_row"] if a.get("line") else None for a in shown]
         entry = [
             tasks[row["task"]], row["item"], row["label"], _short(row["probability"], 3),
             row["runner_up"], row["reasons"], (row["text"] or "")[:MOST_TEXT],
-            [
-                [judges[a["judge"]], texts[a["answer"][:MOST_TEXT]], _short(a["evidence"], 1),
-                 files[a["source_file"]], a["source_row"],
-                 a["line"] - a["source_row"] if a.get("line") else None,
-                 *([] if a["fate"] == "used" else [in_words(a["fate"])])]
-                for a in own[:MOST_ANSWERS]
-            ],
+            [judges[a["judge"]] for a in shown], [texts[a["answer"][:MOST_TEXT]] for a in shown],
+            _once([_short(a["evidence"], 1) for a in shown]),
+            _once([files[a["source_file"]] for a in shown]), [a["source_row"] for a in shown],
+            _once(lines), [in_words(a["fate"]) for a in shown if a["fate"] != "used"],
             *([] if len(own) <= MOST_ANSWERS else [len(own)]),
         ]  # fmt: skip
         size += len(json.dumps(entry, separators=(",", ":")))
@@ -84,7 +87,8 @@ def _data(contents: Contents, rows: Iterable[Document]) -> tuple[dict[str, Any],
         classes[row["task"]].append(row["label"])
     anchors = judge_anchors(contents)
     return {
-        "tasks": [*tasks], "judges": [[judge, anchors.get(judge)] for judge in judges],
+        "tasks": [*tasks],
+        "judges": [[judge, anchors[judge]] if judge in anchors else judge for judge in judges],
         "files": without_shared_folder([*files]), "answers": [*texts],
         "classes": [classes[task] for task in tasks], "items": items,
     }, len(items)  # fmt: skip
@@ -95,6 +99,11 @@ class _Numbers(dict[str, int]):
 
     def __missing__(self, name: str) -> int:
         return self.setdefault(name, len(self))
+
+
+def _once(values: Sequence[Any]) -> Any:
+    """Return what all values are, else the values."""
+    return values[0] if values and all(value == values[0] for value in values) else values
 
 
 def _short(value: float | None, digits: int) -> float | None:
