@@ -18,6 +18,7 @@ from annot_pipeline.init.answers import Answer
 from annot_pipeline.init.questions import ColumnsByRole, NoJudgmentsError, Option, Question
 from annot_pipeline.init.rankings import may_be_ranks, ranks_seen
 from annot_pipeline.init.reading import Line
+from annot_pipeline.init.roles import NO_ANSWER, same_answer
 from annot_pipeline.init.sides import (
     CONTENTS,
     SIDE_WORDS,
@@ -194,9 +195,16 @@ def comparison(
     if is_mturk and not mapped:
         answered = choice.among(lambda name: name.startswith("Answer.")).offered()
         outcomes += [c for c in answered if c.name not in {o.name for o in outcomes}]
-    for column in outcomes:
-        if column.name not in compared and (answer := _preference(sheet, things, column)):
-            return answer
+    outcomes += [
+        c for c in choice.offered()
+        if c not in outcomes and len(c.counts) > 1 and _says_sides_alone(c, things[0])
+    ]  # fmt: skip
+    found = [
+        (column, answer) for column in outcomes
+        if column.name not in compared and (answer := _preference(sheet, things, column))
+    ]  # fmt: skip
+    if found:
+        return _on_criteria(sheet, found)
     for column in outcomes:
         if column.name not in compared and is_outcome(column.name):
             _refuse_graded(things[0], column)
@@ -215,6 +223,28 @@ SAME = ("s", "t", "e")
 OUTCOME_ROLES = ("preference", "winner")
 THREE: list[list[str]] = names.VOCABULARY["outcome_columns"]
 """Names of columns of which one is 1, the others 0: a won, b won, a tie."""
+
+
+def _on_criteria(sheet: Sheet, found: Sequence[tuple[Column, Answer]]) -> Answer:
+    """Return the first answer; with those of other columns that answer alike, each a question."""
+    (first, answer), *others = found
+    name, expression, _ = answer.fields[-1]
+    alike = [
+        (column, other) for column, other in others
+        if other.fields[-1][0] == name and not other.notes
+        and not NO_ANSWER & {*names.words(column.name)}
+        and not same_answer(sheet, first.name, column.name)
+    ]  # fmt: skip
+    if not alike or answer.notes or not isinstance(first.expression, str):
+        return answer
+    columns = [first.name, *(column.name for column, _ in alike)]
+    expressions = [expression, *(a.fields[-1][1] for _, a in alike)]
+    values = {v: s for e in expressions if isinstance(e, dict) for v, s in e["map"].items()}
+    whole: object = {"column": "{question}", "map": values} if values else "{question}"
+    why = first_of([f"{c.name}: {a.fields[-1][2]}" for c, a in found], 3)
+    fields = [*answer.fields[:-1], (name, whole, why)]
+    columns_used = [*answer.columns[:2], *columns]
+    return replace(answer, fields=fields, columns=columns_used, questions=tuple(columns))
 
 
 def _three_columns(sheet: Sheet, choice: Choice) -> Answer | None:

@@ -71,6 +71,7 @@ FREE_TEXT = 20
 """Mean number of characters of answers that may be labels although hardly any repeats."""
 MEANS = frozenset({"mean", "avg", "average", "std", "sd", "stdev", "median", "ci", "var", "sem"})
 ANOTHER = "another answer? give it as --label or --score, too"
+EACH_QUESTION = "one task a question"
 MOST_JOINED = 6
 """Columns of which two may name the item together."""
 SIDES = ("item_a", "item_b", "system_a", "system_b")
@@ -390,7 +391,8 @@ class _Reader:
         lines: list[Line] = []
         segment = next((self.sheet[n] for n in self.named("segment") or self.named("item")), None)
         if segment is None:
-            segment = self.choice.take("segment") or self._item_of_pair()
+            filled = self.choice.take("segment", lambda c: len(c.filled) > 9 * c.n_blank)
+            segment = filled or self._item_of_pair() or self.choice.take("segment")
         if segment:
             lines.append(("segment", segment.expression, f"{segment.n_distinct:,} different"))
         elif self.view.shape == "columns":
@@ -399,10 +401,14 @@ class _Reader:
             fields = [(f.replace("system_", "item_"), e, why) for f, e, why in answer.fields]
             answer = replace(answer, fields=fields)
         task, tasks = self._task(lines)
+        if answer.questions:
+            task, tasks = [("task", {"value": "{question}"}, EACH_QUESTION)], [*answer.questions]
         if ranking := self.choice.take("ranking"):
             lines.append(("ranking", ranking.expression, f"{ranking.n_distinct:,} different"))
         self.things = [segment.name] if segment else []
         reading = self._reading(answer, [*task, *lines], tasks)
+        if answer.questions:
+            reading.each["question"] = tasks
         return self._whole_segment(reading, segment) if segment else reading
 
     def _item_of_pair(self) -> Column | None:
@@ -904,7 +910,7 @@ class _Reader:
             first, fields=[(first.fields[0][0], start + "{question}", shown)], labels=labels,
             columns=[c.name for c, _ in members], abstained=abstained, failed=failed,
         )  # fmt: skip
-        task: Line = ("task", {"value": "{question}"}, "one task a question")
+        task: Line = ("task", {"value": "{question}"}, EACH_QUESTION)
         rest = [line for line in lines if line[0] != "task"]
         reading = self._reading(answer, [task, *rest], questions)
         return replace(reading, each={**reading.each, "question": questions})
@@ -976,7 +982,6 @@ class _Reader:
         reading.abstain = as_written(reading.abstained)
         reading.questions = [*self.questions, *reading.questions]
         reading.paths = [name for name in sheet.names if name != OVER]
-        reading.weighed = weighed(self.pairs, self.candidates)
         reading.weighed = weighed(self.pairs, self.candidates)
         return choose_repeats(sheet, reading)
 

@@ -36,6 +36,7 @@ from annot_pipeline.init.table import Column, Sheet
 from annot_pipeline.init.views import (
     MOST_COLUMNS,
     OVER,
+    SIDES,
     View,
     cell_views,
     columns_view,
@@ -85,7 +86,7 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
                     return numbered
     if not by_role and (counts := vote_counts(sheet)):
         return [counts]
-    if not by_role and (by_name := _judges_by_name(sheet)):
+    if not by_role and (by_name := _judges_by_name(sheet, rows.sheet)):
         return [by_name]
     try:
         readings = read_view(rows, format_, by_role)
@@ -290,21 +291,27 @@ def _each_by_option(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[
     )
 
 
-def _judges_by_name(sheet: Sheet) -> Reading | None:
-    """Return columns named after judges, such as rater_1, rater_2: one row an item."""
+def _judges_by_name(sheet: Sheet, rows: Sheet) -> Reading | None:
+    """Return columns named after judges, such as rater_1, rater_2: one row an item, or a pair."""
     families: dict[str, list[str]] = {}
+    pairs = pairs_among(rows.names)
+    are_compared = any(p.are_systems or p.first not in sheet.names for p in pairs)
     for name in sheet.names[:5000]:
         match = _NUMBERED.fullmatch(name) or re.fullmatch(r"(lf_)(.+)", name)
         if match:
             stem = "".join(names.words(match[1]))
-            is_outcomes = is_outcome(match[1]) and pairs_among(sheet.names)
+            is_outcomes = is_outcome(match[1]) and pairs
             if "judge" in names.roles(match[1]) or stem in FUNCTIONS or is_outcomes:
                 families.setdefault(match[1], []).append(name)
     for stem, columns in families.items():
         if len(columns) < FEWEST:
             continue
         if is_outcome(stem):
-            return _outcomes_by_judge(sheet, stem, columns)
+            return _outcomes_by_judge(rows, stem, stem, columns)
+        if are_compared and all(
+            {names.plain(v) for v in sheet[n].counts} <= SIDES for n in columns
+        ):
+            return _outcomes_by_judge(rows, stem, "preference", columns)
         if _stand_beside_answers(sheet, stem, columns):
             return None
         if all(_is_answer(sheet[name]) for name in columns):
@@ -312,17 +319,19 @@ def _judges_by_name(sheet: Sheet) -> Reading | None:
     return None
 
 
-def _outcomes_by_judge(sheet: Sheet, stem: str, columns: Sequence[str]) -> Reading | None:
+def _outcomes_by_judge(
+    sheet: Sheet, stem: str, outcome: str, columns: Sequence[str]
+) -> Reading | None:
     """Return comparisons with a column of winners for each judge."""
     view = columns_view(sheet, columns, "rater", f"{stem}*")
     renamed = Sheet(
         [
-            part.rename_columns([stem if c == "@answer" else c for c in part.column_names])
+            part.rename_columns([outcome if c == "@answer" else c for c in part.column_names])
             for part in view.sheet.parts
         ],
-        {stem: "{rater}", OVER: {"value": "{rater}"}},
+        {**sheet.expressions, outcome: "{rater}", OVER: {"value": "{rater}"}},
     )  # fmt: skip
-    view = View("columns", renamed, sheet, view.each, (OVER, stem), view.taken)
+    view = View("columns", renamed, sheet, view.each, (OVER, outcome), view.taken)
     [reading] = read_view(view, "csv", {"judge": ("each",)})
     return reading if reading.kind == "pairwise" else None
 

@@ -129,7 +129,7 @@ class Sheet:
         self.parts = list(parts)
         self.table: pa.Table = pa.concat_tables(parts, promote_options="default")
         self.names: list[str] = self.table.column_names
-        self._expressions = dict(expressions or {})
+        self.expressions = dict(expressions or {})
         self._columns: dict[str, Column] = {}
         self._codes: dict[tuple[str, ...], Codes] = {}
 
@@ -138,13 +138,13 @@ class Sheet:
 
     def __getitem__(self, name: str) -> Column:
         if name not in self._columns:
-            expression = self._expressions.get(name, name)
+            expression = self.expressions.get(name, name)
             self._columns[name] = Column(name, expression, self.table.column(name))
         return self._columns[name]
 
     def part(self, position: int) -> Sheet:
         """Return the rows of one file."""
-        return Sheet([self.parts[position]], self._expressions)
+        return Sheet([self.parts[position]], self.expressions)
 
     def is_unique(self, name: str) -> bool:
         """Return whether no value stands twice in one file."""

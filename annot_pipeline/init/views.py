@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from annot_pipeline.bounded_json import JsonError, parse_bounded_json
 from annot_pipeline.contracts.answer_text import value_text
+from annot_pipeline.init import names
 from annot_pipeline.init.table import Sheet
 from annot_pipeline.stages.ingest.record_cells import json_at
 
@@ -33,6 +34,11 @@ OVER = "@of"
 """Column of a view: what ``each`` runs over, such as the names of columns or places in a list."""
 _NUMBERED = re.compile(r"(\D|.*\D)(\d{1,3})")
 SPLITS = (None, ",", ";", "|")
+BETWEEN = (" vs. ", " vs ", *SPLITS[1:], "/", "_")
+"""What stands between two names in a cell, beside lists of JSON."""
+ROWS_A_NAME = 3
+SIDES = {names.plain(text) for texts in names.VOCABULARY["sides"].values() for text in texts}
+"""How cells say which of two is better."""
 
 
 @dataclass(frozen=True)
@@ -83,21 +89,60 @@ def rows_view(sheet: Sheet) -> View:
         paths = dict.fromkeys(path for value in cells for path in _paths(value))
         if len(paths) <= VALUES_OFFERED:
             expressions |= {f"{name}.{path}": {"column": name, "json": path} for path in paths}
+    expressions |= {
+        side: e for name in sheet.names if _beside_outcomes(sheet, name)
+        for side, e in _side_columns(sheet, name).items()
+    }  # fmt: skip
     expressions = {n: e for n, e in expressions.items() if n not in sheet.names}
     if not expressions:
         return View("rows", sheet, sheet)
     taken = {e["column"] for e in expressions.values()}
     parts = []
     for part in sheet.parts:
-        cells_of = {
-            name: [parsed(cell) for cell in part.column(name).to_pylist()] for name in taken
-        }
+        cells_of = {name: part.column(name).to_pylist() for name in taken}
         columns = {n: part.column(n) for n in part.column_names if n not in taken}
         for name, expression in expressions.items():
-            values = [json_at(cell, expression["json"]) for cell in cells_of[expression["column"]]]
+            values = [_value(cell, expression) for cell in cells_of[expression["column"]]]
             columns[name] = pa.chunked_array([pa.array(map(_text, values), pa.string())])
         parts.append(pa.table(columns))
     return View("rows", Sheet(parts, expressions), sheet)
+
+
+def _value(cell: str | None, expression: Mapping[str, str]) -> Any:
+    """Return what an expression takes from a cell."""
+    if "match" in expression:
+        match = re.search(expression["match"], cell or "")
+        return match and match[1]
+    return json_at(parsed(cell), expression["json"])
+
+
+def _beside_outcomes(sheet: Sheet, name: str) -> bool:
+    """Return whether another column says which of two is better, by its name or its cells."""
+    return any(
+        names.WORDS["outcomes"] & {*names.words(n)}
+        or (len(sheet[n].counts) > 1 and {names.plain(v) for v in sheet[n].counts} <= SIDES)
+        for n in sheet.names if n != name
+    )  # fmt: skip
+
+
+def _side_columns(sheet: Sheet, name: str) -> dict[str, Any]:
+    """Return two columns for one whose cells hold two different names each, of few in all."""
+    cells = sheet[name].filled.slice(0, CELLS_LOOKED_AT).to_pylist()
+    for between in (None, *BETWEEN):
+        both = [_elements(cell, between) for cell in cells]
+        is_pair = both and all(
+            isinstance(two, list) and len(two) == 2 and all(isinstance(t, str) and t for t in two)
+            and two[0] != two[1] for two in both
+        )  # fmt: skip
+        if is_pair and ROWS_A_NAME * len({one for two in both for one in two}) <= len(cells):
+            places: list[dict[str, str]] = [{"json": "0"}, {"json": "1"}]
+            if between:
+                blank = r"\s+" if between != between.strip() else r"\s*"
+                written = f"{blank}{re.escape(between.strip())}{blank}"
+                places = [{"match": f"^(.+?){written}"}, {"match": f"{written}(.+)$"}]
+            sides = zip("ab", places, strict=True)
+            return {f"{name} {side}": {"column": name} | place for side, place in sides}
+    return {}
 
 
 def _is_record(value: Any) -> bool:
@@ -186,7 +231,7 @@ def _side_by_side(
                 piece = piece.append_column(name, column)
             pieces.append(piece)
         parts.append(pa.concat_tables(pieces))
-    long = Sheet(parts, {**expressions, OVER: over})
+    long = Sheet(parts, {**sheet.expressions, **expressions, OVER: over})
     return View(shape, long, sheet, each, (OVER, *columns), tuple(taken))
 
 
