@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import pyarrow.compute as pc
 
+from annot_pipeline.config.judges import MODEL_NAME
 from annot_pipeline.errors import first_of, shorten
 from annot_pipeline.init import names
 from annot_pipeline.init.abstentions import abstentions, without, without_abstentions
@@ -220,19 +221,27 @@ def comparison(
 SAME = ("s", "t", "e")
 """Letters of same, tie and equal, beside a and b."""
 
+OTHER_JUDGES = names.WORDS["judges_of_files"] | {"gold", "truth", "expected"}
 OUTCOME_ROLES = ("preference", "winner")
 THREE: list[list[str]] = names.VOCABULARY["outcome_columns"]
 """Names of columns of which one is 1, the others 0: a won, b won, a tie."""
 
 
 def _on_criteria(sheet: Sheet, found: Sequence[tuple[Column, Answer]]) -> Answer:
-    """Return the first answer; with those of other columns that answer alike, each a question."""
+    """Return the first answer; with those of other columns that answer alike, each a question.
+
+    What another says of the pair, such as a model, a majority or a key, is no question.
+    """
     (first, answer), *others = found
     name, expression, _ = answer.fields[-1]
+    pair = [*answer.columns[:2], *(n for n in sheet.names if "segment" in names.roles(n))]
+    differs = sheet.differing(pair, first.name) > 0
     alike = [
         (column, other) for column, other in others
         if other.fields[-1][0] == name and not other.notes
-        and not NO_ANSWER & {*names.words(column.name)}
+        and not (NO_ANSWER | OTHER_JUDGES) & {*names.words(column.name)}
+        and not MODEL_NAME.search(column.name)
+        and not (differs and sheet.differing(pair, column.name) == 0)
         and not same_answer(sheet, first.name, column.name)
     ]  # fmt: skip
     if not alike or answer.notes or not isinstance(first.expression, str):

@@ -25,7 +25,6 @@ from annot_pipeline.init.readings import (
     MEANS,
     has_steps,
     is_column,
-    is_scale,
     read_columns,
     read_view,
     unmapped_note,
@@ -36,13 +35,13 @@ from annot_pipeline.init.table import Column, Sheet
 from annot_pipeline.init.views import (
     MOST_COLUMNS,
     OVER,
-    SIDES,
     View,
     cell_views,
     columns_view,
     numbered_views,
     parsed,
     rows_view,
+    says_sides,
 )
 
 FEWEST = 2
@@ -138,10 +137,9 @@ def _others(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> Iterator[list
         except NoJudgmentsError:
             continue
         if _is_open(readings) or not _uses_parts(view, readings):
-            if view.shape == "list" and (places := _places(sheet, view)):
-                yield [places]
-            elif view.shape == "keys" and (keyed := _keyed(sheet, view)):
-                yield [keyed]
+            keyed = _keyed(sheet, view, format_) if view.shape == "keys" else []
+            if keyed and not _is_open(keyed):
+                yield keyed
             continue
         yield readings
 
@@ -175,70 +173,48 @@ def names_items(name: str) -> bool:
     return bool({"item", "text", "native_id", "segment"} & names.roles(name).keys())
 
 
-def _places(sheet: Sheet, view: View) -> Reading | None:
-    """Return a list of the labels of several judges whom nobody names: their places in it.
-
-    Lists in which no label repeats may as well be the several answers of one judge.
-    """
-    [name] = view.taken
-    value = view.parts[-1]
-    if not {"answer"} & (names.roles(name).keys() | names.roles(value).keys()):
-        return None
-    if view.sheet[value].expression != "{a.value}":
-        return None
-    cells = [parsed(cell) for cell in sheet[name].filled[:5000].to_pylist()]
-    labels = Counter(str(one) for cell in cells if isinstance(cell, list) for one in cell)
-    repeats = any(len({*map(str, cell)}) < len(cell) for cell in cells if isinstance(cell, list))
-    item = _item(sheet, [name])
-    if (
-        not repeats
-        or len(labels) > MOST_LABELS
-        or any("judge" in names.roles(n) for n in sheet.names)
-    ):
-        return None
-    if item is None:
-        raise NoJudgmentsError(
-            f"a list of labels in {name}: which column is the id of the item? None is unique"
-        )
-    lines: list[Line] = [
-        ("judge", {"value": "place {a}"}, "places in a list: no persons"),
-        ("item", item, ""), ("label", "{a.value}", ""),
-    ]  # fmt: skip
-    rest = [sheet[n] for n in sheet.names if n not in (name, item)]
-    return Reading(
-        f"a list of labels in {name}", lines, labels=labels, each=dict(view.each),
-        notes=[PLACES, *unmapped_note(rest)],
-    )  # fmt: skip
-
-
 def _unnamed(sheet: Sheet, format_: str) -> list[Reading]:
     """Return lists of the answers of several judges whom nobody names, all of them answers."""
     unnamed = []
+    majorities = [n for n in sheet.names if "truth" in names.roles(n)]  # of these very answers
+    by_role = {"judge": (OVER,), "ignore": tuple(majorities)}
     for view in cell_views(sheet):
+        if view.shape != "list" or (
+            view.sheet[view.parts[-1]].expression == "{a.value}" and not _repeats(sheet, view)
+        ):
+            continue
         with suppress(NoJudgmentsError):
-            readings = read_view(view, format_, {"judge": (OVER,)}) if view.shape == "list" else []
+            readings = read_view(view, format_, by_role)
             answers = {name for r in readings for name in r.columns}
             several = len(view.sheet) >= FEWEST * len(sheet)
             if several and {*view.parts} == {OVER, *answers} and not _is_open(readings):
-                judge = ("judge", {"value": f"{view.taken[0]} {{a}}"}, "places in a list")
+                judge = (
+                    "judge",
+                    {"value": f"{view.taken[0]} {{a}}"},
+                    "places in a list: no persons",
+                )
+                notes = [PLACES, *unmapped_note([sheet[n] for n in majorities])]
                 unnamed += [
-                    replace(r.with_lines(judge), notes=[PLACES, *r.notes]) for r in readings
+                    replace(r.with_lines(judge), notes=[*notes, *r.notes]) for r in readings
                 ]
     return unnamed
+
+
+def _repeats(sheet: Sheet, view: View) -> bool:
+    """Return whether a label repeats in a list: else they may be the several of one judge."""
+    cells = [parsed(cell) for cell in sheet[view.taken[0]].filled[:5000].to_pylist()]
+    return any(isinstance(cell, list) and len({*map(str, cell)}) < len(cell) for cell in cells)
 
 
 def _is_open(readings: Sequence[Reading]) -> bool:
     return any(r.questions for r in readings)
 
 
-def _keyed(sheet: Sheet, view: View) -> Reading | None:
+def _keyed(sheet: Sheet, view: View, format_: str) -> list[Reading]:
     """Return objects whose keys are judges: keys recur, some are missing, and values are shared."""
-    [name] = view.taken
     over, value = view.sheet[OVER], view.parts[-1]
-    item = _item(sheet, [name])
-    if item is None or view.sheet[value].expression != "{k.value}":
-        return None
-    column = view.sheet[value]
+    if view.sheet[value].expression != "{k.value}" or not is_few(view.sheet[value]):
+        return []
     is_partial = len(view.sheet) < over.n_distinct * len(sheet)
     shared = view.sheet.met_by_several([value], OVER)
     listed = " ".join(
@@ -247,17 +223,8 @@ def _keyed(sheet: Sheet, view: View) -> Reading | None:
     )  # fmt: skip
     tokens = {*re.findall(r"[^\s,;\[\]\"']+", listed)}
     are_judges = bool(tokens) and tokens.issuperset(list(over.counts)[:5])
-    is_named = is_partial and shared == 1 and "judge" in names.roles(_plain(name))
-    if not is_few(column) or not (are_judges or is_named):
-        return None
-    lines: list[Line] = [
-        ("judge", {"value": "{k}"}, "the keys"), ("item", item, ""), ("label", "{k.value}", ""),
-    ]  # fmt: skip
-    title, each = f"objects by judge in {name}", dict(view.each)
-    if is_scale(view.sheet, [item], column):
-        lines[-1] = ("score", "{k.value}", "")
-        return Reading(title, lines, "scalar", scale_of(without_abstentions(column)), each=each)
-    return Reading(title, lines, each=each, labels=column.answers)
+    is_named = is_partial and shared == 1 and "judge" in names.roles(_plain(view.taken[0]))
+    return read_view(view, format_, {"judge": (OVER,)}) if are_judges or is_named else []
 
 
 def _plain(name: str) -> str:
@@ -308,9 +275,7 @@ def _judges_by_name(sheet: Sheet, rows: Sheet) -> Reading | None:
             continue
         if is_outcome(stem):
             return _outcomes_by_judge(rows, stem, stem, columns)
-        if are_compared and all(
-            {names.plain(v) for v in sheet[n].counts} <= SIDES for n in columns
-        ):
+        if are_compared and all(says_sides(sheet[n].counts) for n in columns):
             return _outcomes_by_judge(rows, stem, "preference", columns)
         if _stand_beside_answers(sheet, stem, columns):
             return None
@@ -455,13 +420,10 @@ def _matrix(sheet: Sheet) -> Reading | None:
         f"questions? If questions: who answered them? Or counts of votes? Then each: "
         f'{{k: [{text}]}}, label: {{value: "{{k}}"}}, votes: "{{k}}"'
     )
-    people = [(item,)] if item else []
     options = [
         Option({"each": tuple(answers), "judge": ("each",)}, "each column is a judge"),
-        *(
-            Option({"each": tuple(answers), "judge": person}, f"each {person[0]} is a person")
-            for person in people
-        ),
+        *[Option({"each": tuple(answers), "judge": (item or "",)}, f"each {item} is a person")]
+        * bool(item),
         Option({"label": tuple(answers), "judge": ("=NAME",)}, "questions, all answered by NAME"),
         Option(
             {"label": tuple(answers), "judge": ("anonymous",)}, "questions; each row is a person"

@@ -9,7 +9,7 @@ lists side by side, and objects whose keys differ.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from itertools import combinations
@@ -21,6 +21,7 @@ import pyarrow as pa
 from annot_pipeline.bounded_json import JsonError, parse_bounded_json
 from annot_pipeline.contracts.answer_text import value_text
 from annot_pipeline.init import names
+from annot_pipeline.init.sides import pairs_among
 from annot_pipeline.init.table import Sheet
 from annot_pipeline.stages.ingest.record_cells import json_at
 
@@ -36,7 +37,7 @@ _NUMBERED = re.compile(r"(\D|.*\D)(\d{1,3})")
 SPLITS = (None, ",", ";", "|")
 BETWEEN = (" vs. ", " vs ", *SPLITS[1:], "/", "_")
 """What stands between two names in a cell, beside lists of JSON."""
-ROWS_A_NAME = 3
+ROWS_A_NAME, SHARED_NAMES = 3, 1 / 3
 SIDES = {names.plain(text) for texts in names.VOCABULARY["sides"].values() for text in texts}
 """How cells say which of two is better."""
 
@@ -89,17 +90,16 @@ def rows_view(sheet: Sheet) -> View:
         paths = dict.fromkeys(path for value in cells for path in _paths(value))
         if len(paths) <= VALUES_OFFERED:
             expressions |= {f"{name}.{path}": {"column": name, "json": path} for path in paths}
-    expressions |= {
-        side: e for name in sheet.names if _beside_outcomes(sheet, name)
-        for side, e in _side_columns(sheet, name).items()
-    }  # fmt: skip
+    expressions |= _pairs_in_cells(sheet)
     expressions = {n: e for n, e in expressions.items() if n not in sheet.names}
     if not expressions:
         return View("rows", sheet, sheet)
     taken = {e["column"] for e in expressions.values()}
     parts = []
     for part in sheet.parts:
-        cells_of = {name: part.column(name).to_pylist() for name in taken}
+        cells_of = {
+            name: [parsed(cell) for cell in part.column(name).to_pylist()] for name in taken
+        }
         columns = {n: part.column(n) for n in part.column_names if n not in taken}
         for name, expression in expressions.items():
             values = [_value(cell, expression) for cell in cells_of[expression["column"]]]
@@ -108,41 +108,51 @@ def rows_view(sheet: Sheet) -> View:
     return View("rows", Sheet(parts, expressions), sheet)
 
 
-def _value(cell: str | None, expression: Mapping[str, str]) -> Any:
-    """Return what an expression takes from a cell."""
+def _value(cell: Any, expression: Mapping[str, str]) -> Any:
+    """Return what an expression takes from a cell that was parsed."""
     if "match" in expression:
         match = re.search(expression["match"], cell or "")
         return match and match[1]
-    return json_at(parsed(cell), expression["json"])
+    return json_at(cell, expression["json"])
 
 
-def _beside_outcomes(sheet: Sheet, name: str) -> bool:
-    """Return whether another column says which of two is better, by its name or its cells."""
-    return any(
-        names.WORDS["outcomes"] & {*names.words(n)}
-        or (len(sheet[n].counts) > 1 and {names.plain(v) for v in sheet[n].counts} <= SIDES)
-        for n in sheet.names if n != name
-    )  # fmt: skip
+def _pairs_in_cells(sheet: Sheet) -> dict[str, Any]:
+    """Return two columns for each one whose cells hold two systems, beside what came out.
+
+    Names are few, others in each row, and most stand on both sides; no columns name systems.
+    """
+    outcomes = [
+        n for n in sheet.names
+        if names.WORDS["outcomes"] & {*names.words(n)} or says_sides(sheet[n].counts)
+    ]  # fmt: skip
+    if not outcomes or any(pair.are_systems for pair in pairs_among(sheet.names)):
+        return {}
+    columns: dict[str, Any] = {}
+    for name in sheet.names:
+        cells = sheet[name].filled.slice(0, CELLS_LOOKED_AT).to_pylist()
+        for between in (None, *BETWEEN) if name not in outcomes else ():
+            both = [_elements(cell, between) for cell in cells]
+            if not both or not all(isinstance(two, list) and len(two) == 2 for two in both):
+                continue
+            first, second = ({str(two[side]) for two in both} for side in (0, 1))
+            is_few = ROWS_A_NAME * len(first | second) <= len(cells)
+            are_shared = SHARED_NAMES * len(first | second) <= len(first & second)
+            if is_few and are_shared and all(two[0] != two[1] for two in both):
+                blank = r"\s+" if between and between != between.strip() else r"\s*"
+                written = f"{blank}{re.escape((between or '').strip())}{blank}"
+                sides = [{"match": f"^(.+?){written}"}, {"match": f"{written}(.+)$"}]
+                places = sides if between else [{"json": "0"}, {"json": "1"}]
+                columns |= {
+                    f"{name} {s}": {"column": name} | p for s, p in zip("ab", places, strict=True)
+                }
+                break
+    return columns
 
 
-def _side_columns(sheet: Sheet, name: str) -> dict[str, Any]:
-    """Return two columns for one whose cells hold two different names each, of few in all."""
-    cells = sheet[name].filled.slice(0, CELLS_LOOKED_AT).to_pylist()
-    for between in (None, *BETWEEN):
-        both = [_elements(cell, between) for cell in cells]
-        is_pair = both and all(
-            isinstance(two, list) and len(two) == 2 and all(isinstance(t, str) and t for t in two)
-            and two[0] != two[1] for two in both
-        )  # fmt: skip
-        if is_pair and ROWS_A_NAME * len({one for two in both for one in two}) <= len(cells):
-            places: list[dict[str, str]] = [{"json": "0"}, {"json": "1"}]
-            if between:
-                blank = r"\s+" if between != between.strip() else r"\s*"
-                written = f"{blank}{re.escape(between.strip())}{blank}"
-                places = [{"match": f"^(.+?){written}"}, {"match": f"{written}(.+)$"}]
-            sides = zip("ab", places, strict=True)
-            return {f"{name} {side}": {"column": name} | place for side, place in sides}
-    return {}
+def says_sides(values: Iterable[str]) -> bool:
+    """Return whether values say which of two is better, or neither."""
+    spelled = {names.plain(value) for value in values}
+    return len(spelled) > 1 and spelled <= SIDES
 
 
 def _is_record(value: Any) -> bool:

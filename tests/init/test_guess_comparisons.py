@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
 import pytest
 
 from annot_pipeline.errors import ConfigError
@@ -427,3 +429,85 @@ def test_one_side_that_is_always_the_baseline_is_a_side(tmp_path: Path, guess: G
     assert actual.task_kinds == {"*": "pairwise"}
     assert (actual.fields()["system_a"], actual.fields()["system_b"]) == ("voice_a", "voice_b")
     assert {(side,) for side in ("a", "b")} == actual.used("preference")
+
+
+# --- criteria, and two systems in one cell --------------------------------------------------
+
+
+def criteria(*columns: tuple[str, Sequence[str]], n: int = 60) -> list[tuple[object, ...]]:
+    """Rows of battles with some columns of values taken at random."""
+    chance = random.Random(3)
+    header = ("judge", "question_id", "model_a", "model_b", *(name for name, _ in columns))
+    rows = battles(("judge", "question_id", "model_a", "model_b", ""), ("",), n)[1:]
+    answers = [[chance.choice(words) for _, words in columns] for _ in range(n)]
+    return [header, *((*row[:4], *own) for row, own in zip(rows, answers, strict=True))]
+
+
+def test_each_criterion_of_a_comparison_is_a_task(tmp_path: Path, guess: Guesses) -> None:
+    words = ("A", "B", "tie")
+    rows = criteria(
+        ("fluency", words), ("coherence", ("B", "B", "A", "tie")), ("overall", words[:2])
+    )
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    assert actual.used("task") == {("fluency",), ("coherence",), ("overall",)}
+    assert actual.facts["fates"]["used"] == 3 * 60
+    of_task = actual.judgments.filter(pc.equal(actual.judgments["task"], "coherence"))
+    n_b = sum(row[5] == "B" for row in rows[1:])
+    assert of_task["preference"].to_pylist().count("b") == n_b
+
+
+@pytest.mark.parametrize("other", ["gpt4_winner", "majority_winner", "gold_winner", "human_winner"])
+def test_what_others_say_of_a_pair_is_no_criterion(
+    other: str, tmp_path: Path, guess: Guesses
+) -> None:
+    sides = ("model_a", "model_b")
+    rows = criteria(("winner", (*sides, "tie")), (other, sides))
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    assert actual.facts["fates"]["used"] == 60
+
+
+def test_a_column_that_is_fixed_by_the_pair_is_no_criterion(tmp_path: Path, guess: Guesses) -> None:
+    rows = criteria(("winner", ("model_a", "model_b", "tie")))
+    fixed = [("model_a", "model_b")[len(str(row[2])) % 2] for row in rows[1:]]
+    rows = [(*rows[0], "best"), *((*row, f) for row, f in zip(rows[1:], fixed, strict=True))]
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    assert actual.facts["fates"]["used"] == 60
+
+
+@pytest.mark.parametrize("between", [" vs ", " vs. ", ",", "|", "_", "json"])
+def test_two_systems_in_one_cell(between: str, tmp_path: Path, guess: Guesses) -> None:
+    rows = battles(("judge", "question_id", "models", "b", "winner"), ("A", "B", "tie"))[1:]
+    cells = [
+        (*row[:2], json.dumps(row[2:4]) if between == "json" else between.join(map(str, row[2:4])),
+         row[4]) for row in rows
+    ]  # fmt: skip
+    header = ("judge", "question_id", "models", "winner")
+    actual = guess(write_csv(tmp_path / "v.tsv", [header, *cells], delimiter="\t"))
+    assert actual.used("system_a", "system_b") == {tuple(row[2:4]) for row in rows}
+    assert actual.facts["fates"]["used"] == 60
+
+
+def test_raters_of_pairs_in_one_cell_compare_them(tmp_path: Path, guess: Guesses) -> None:
+    rows = [
+        (n, f"{SYSTEMS[n % 4]}_{SYSTEMS[(n + 1) % 4]}", *((n + k) % 3 for k in range(3)))
+        for n in range(40)
+    ]
+    header = ("id", "pair", "annotator1", "annotator2", "annotator3")
+    actual = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    assert actual.facts["fates"]["used"] == 120
+    ties = sum(value == 0 for row in rows for value in row[2:])
+    assert actual.judgments["preference"].to_pylist().count("tie") == ties
+
+
+def test_two_labels_in_each_cell_are_no_pair(tmp_path: Path) -> None:
+    """Nothing beside them says which is better."""
+    kinds = ("joy", "fear", "rage")
+    rows = [
+        {"id": f"t{n % 20}", "judge": f"j{n % 3}", "labels": [kinds[n % 3], kinds[(n + 1) % 3]]}
+        for n in range(60)
+    ]
+    path = tmp_path / "v.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(OpenError, match="Which column does") as error:
+        guess_campaign([path], tmp_path)
+    assert "system_a" not in (error.value.draft or "")

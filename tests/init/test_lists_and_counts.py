@@ -71,7 +71,7 @@ def test_places_in_a_list_of_labels(tmp_path: Path, guess: Guesses, column: str)
     rows = [{column if name == "annotations" else name: row[name] for name in row} for row in rows]
     actual = guess(write(tmp_path / "v.jsonl", rows))
     assert actual.fields()["label"] == "{a.value}"
-    assert actual.used("judge") == {("place 0",), ("place 1",), ("place 2",)}
+    assert actual.used("judge") == {(f"{column} {n}",) for n in range(3)}
     assert actual.facts["fates"]["used"] == 9
     assert "no persons" in actual.notes
     assert "judges are places in the list" in actual.notes
