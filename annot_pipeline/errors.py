@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -54,7 +55,7 @@ class Problem:
             lines.append(f"  allowed: {self.allowed}")
         if self.do:
             lines.append(f"  do:      {self.do}")
-        return "\n".join(map(printable, lines))
+        return relative_paths("\n".join(map(printable, lines)))
 
 
 class AnnotError(Exception):
@@ -91,7 +92,7 @@ class AnnotError(Exception):
 
     def __str__(self) -> str:
         blocks = [str(problem).replace("\n", "\n  ") for problem in self.problems]
-        return "\n".join([printable(self.title), *(f"  {block}" for block in blocks)])
+        return "\n".join([relative_paths(printable(self.title)), *(f"  {b}" for b in blocks)])
 
 
 class ConfigError(AnnotError):
@@ -140,6 +141,22 @@ def printable(text: object) -> str:
     if whole.isprintable():
         return whole
     return "".join(c if c.isprintable() or c in KEPT else "\ufffd" for c in whole)
+
+
+def relative_paths(text: str) -> str:
+    """Return a message with paths below the working directory relative to it.
+
+    Messages are read, and their commands typed, where the process runs; logs that leave the
+    machine do not say how its folders are named.
+    """
+    try:
+        folder = os.getcwd()
+    except OSError:  # somebody removed it
+        return text
+    if folder == os.sep:
+        return text
+    below = rf"(?<![\w./-]){re.escape(folder)}(?:(/)|(?![\w-]|\.\w))"
+    return re.sub(below, lambda path: "" if path[1] else ".", text)
 
 
 class Passing(str):

@@ -11,6 +11,7 @@ from typing import Any
 import dagster as dg
 import pyarrow.compute as pc
 
+from annot_pipeline.commands.publish import Publication
 from annot_pipeline.config.gold_url import is_url
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.report.markdown import escape
@@ -18,7 +19,6 @@ from annot_pipeline.stages.build import Build, StageRun
 from annot_pipeline.stages.ingest.metrics import JudgmentMetrics, Rejections
 from annot_pipeline.stages.judges.metrics import ControlMetrics
 from annot_pipeline.stages.labels.metrics import LabelMetrics
-from annot_pipeline.storage.releases import Release
 from annot_pipeline.storage.tables import StoredTable, read_verified_groups
 
 INTERNAL = {
@@ -60,23 +60,30 @@ def table_description(table: str) -> str:
     return INTERNAL.get(table, "Working state of the pipeline.")
 
 
-def gold_metadata(release: Release, table: Mapping[str, Any], *, published: bool) -> dict[str, Any]:
+def location_metadata(gold: str, name: str) -> dict[str, Any]:
+    """Return where something of gold lies, from the folder of campaign.yaml as ``gold`` does."""
+    where = f"{gold.rstrip('/')}/{name}"
+    return {"uri": where} if is_url(where) else {"path": dg.MetadataValue.path(where)}
+
+
+def gold_metadata(
+    publication: Publication, table: Mapping[str, Any], *, gold: str
+) -> dict[str, Any]:
     """Return metadata of a published table: the release, where it lies, its rows and columns.
 
     Parameters
     ----------
-    release
-        That holds it.
+    publication
+        The release, and whether this build published it; else nothing was new.
     table
         Its entry in the manifest.
-    published
-        Whether this build published the release; else nothing was new.
+    gold
+        The setting.
     """
-    where = f"{release.location}/{table['file']}"
     return {
-        "release": release.version,
-        "published": published,
-        **({"uri": where} if is_url(where) else {"path": dg.MetadataValue.path(where)}),
+        "release": publication.release.version,
+        "published": publication.published,
+        **location_metadata(gold, f"{publication.release.version}/{table['file']}"),
         "dagster/row_count": table["rows"],
         "dagster/column_schema": _column_schema(table["name"]),
         "bytes": table["bytes"],

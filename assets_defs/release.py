@@ -12,7 +12,7 @@ from annot_pipeline.gates import GATES, RELEASE, Gate, GateResult
 from annot_pipeline.stages.build import MAKER, STAGES, Build, Progress, StageRun
 from assets_defs.campaign_assets import CampaignAssets
 from assets_defs.checks import check_result, check_spec, gate_figures
-from assets_defs.metadata import gold_metadata
+from assets_defs.metadata import gold_metadata, location_metadata
 from assets_defs.stage_assets import in_dagster, log_levels, retry_policy
 
 Documents = Sequence[Mapping[str, Any]]
@@ -53,12 +53,37 @@ def release_asset(assets: CampaignAssets, progress: Progress | None) -> dg.Asset
 def release_events(
     assets: CampaignAssets, build: Build, publication: Publication, instance: dg.DagsterInstance
 ) -> Iterator[dg.MaterializeResult[Any]]:
-    """Yield the events of a release and of its gold tables that are assets."""
-    yield _materialized(assets, publication)
-    for table in publication.release.manifest["tables"]:
-        if table["name"] in assets.tables:
-            is_persistent = not instance.is_ephemeral
-            yield _gold_materialized(assets, build, publication, table, is_persistent=is_persistent)
+    """Yield the events of a release and of its gold tables that are assets.
+
+    Data versions are the hashes of published contents.
+    """
+    release, gold = publication.release, build.campaign.settings.gold
+    yield dg.MaterializeResult(
+        asset_key=assets.release_key,
+        metadata={
+            "version": release.version,
+            "published": publication.published,
+            **location_metadata(gold, release.version),
+            "report": "report.html",
+            "rows": {table["name"]: table["rows"] for table in release.manifest["tables"]},
+            "changes": release.manifest["changes"] or {},
+            **gate_figures(_results(assets, publication.checks)),
+        },
+        data_version=dg.DataVersion(release.manifest["content_sha256"]),
+    )
+    for table in release.manifest["tables"]:
+        if (name := table["name"]) not in assets.tables:
+            continue
+        metadata = gold_metadata(publication, table, gold=gold)
+        if name in MAKER and not instance.is_ephemeral:  # figures, if Dagster stores them
+            from assets_defs.figures import figures_of
+
+            metadata |= figures_of(build, build.recorded(MAKER[name]), name)
+        yield dg.MaterializeResult(
+            asset_key=assets.gold_key(name),
+            metadata=metadata,
+            data_version=dg.DataVersion(table["sha256"]),
+        )
 
 
 def _published(assets: CampaignAssets, build: Build) -> Publication:
@@ -91,43 +116,3 @@ def _results(assets: CampaignAssets, documents: Documents) -> list[GateResult]:
 def release_check(assets: CampaignAssets, documents: Documents) -> dg.AssetCheckResult:
     """Return how the gates of the release went."""
     return check_result(assets.release_key, _results(assets, documents))
-
-
-def _materialized(assets: CampaignAssets, publication: Publication) -> dg.MaterializeResult[Any]:
-    """Return the event of the release; its data version is the hash of the published contents."""
-    release = publication.release
-    return dg.MaterializeResult(
-        asset_key=assets.release_key,
-        metadata={
-            "version": release.version,
-            "published": publication.published,
-            "path": dg.MetadataValue.path(release.location),
-            "report": dg.MetadataValue.path(release.folder / "report.html"),
-            "rows": {table["name"]: table["rows"] for table in release.manifest["tables"]},
-            "changes": release.manifest["changes"] or {},
-            **gate_figures(_results(assets, publication.checks)),
-        },
-        data_version=dg.DataVersion(release.manifest["content_sha256"]),
-    )
-
-
-def _gold_materialized(
-    assets: CampaignAssets,
-    build: Build,
-    publication: Publication,
-    table: Mapping[str, Any],
-    *,
-    is_persistent: bool,
-) -> dg.MaterializeResult[Any]:
-    """Return the event of a gold table; with figures, if Dagster stores them."""
-    name = table["name"]
-    metadata = gold_metadata(publication.release, table, published=publication.published)
-    if is_persistent and name in MAKER:
-        from assets_defs.figures import figures_of
-
-        metadata |= figures_of(build, build.recorded(MAKER[name]), name)
-    return dg.MaterializeResult(
-        asset_key=assets.gold_key(name),
-        metadata=metadata,
-        data_version=dg.DataVersion(table["sha256"]),
-    )

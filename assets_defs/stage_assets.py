@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import dagster as dg
 
 from annot_pipeline.config import LoadedCampaign
-from annot_pipeline.errors import AnnotError
+from annot_pipeline.errors import AnnotError, relative_paths
 from annot_pipeline.stages.build import Build, Progress, Stage, StageRun
 from assets_defs.campaign_assets import CampaignAssets, Step
 from assets_defs.checks import check_result, check_spec, gate_figures
@@ -67,7 +67,7 @@ def log_levels(context: dg.AssetExecutionContext) -> Progress:
     levels = {"error": context.log.error, "warn": context.log.warning}
 
     def log(message: str) -> None:
-        levels.get(message.partition(":")[0], context.log.info)(message)
+        levels.get(message.partition(":")[0], context.log.info)(relative_paths(message))
 
     return log
 
@@ -82,7 +82,7 @@ def in_dagster(step: str, work: Callable[[], T]) -> T:
     except Exception as error:
         defect = f"a defect of annot stopped {step}: {type(error).__name__}: {error}"
         raise dg.Failure(
-            str(error) if isinstance(error, AnnotError) else defect,
+            str(error) if isinstance(error, AnnotError) else relative_paths(defect),
             allow_retries=isinstance(error, AnnotError) and error.may_pass,
         ) from error
 

@@ -101,7 +101,7 @@ def test_all_gold_assets_are_the_published_tables(campaign):
             event = instance.get_latest_materialization_event(dg.AssetKey(["small", "gold", name]))
             metadata = event.asset_materialization.metadata
             assert metadata["release"].value == "v0001"
-            assert metadata["path"].value == str(release.folder / table["file"])
+            assert campaign / metadata["path"].value == release.folder / table["file"]
             assert metadata["dagster/row_count"].value == table["rows"]
 
 
