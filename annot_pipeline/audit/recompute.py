@@ -7,7 +7,7 @@ not the globs. What does not belong here: what is asked of the recomputed tables
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import pyarrow as pa
@@ -23,11 +23,7 @@ from annot_pipeline.stages.ingest.exports import EXPORTS
 from annot_pipeline.stages.ingest.metrics import ExportMetrics
 from annot_pipeline.storage.archive import archived
 from annot_pipeline.storage.files import file_sha256
-from annot_pipeline.storage.keys import (
-    derive,
-    no_key,
-    present_key,
-)
+from annot_pipeline.storage.keys import derive, no_key, present_key
 from annot_pipeline.storage.manifest_changes import source_digest
 from annot_pipeline.storage.releases import Release
 from annot_pipeline.storage.source_digests import SourceDigests
@@ -39,16 +35,10 @@ SHARED = ("records", "stages")
 """Folders of the store that hold results under the hash of all that went into them."""
 
 
-@contextmanager
 def recomputation(
-    campaign: LoadedCampaign,
-    release: Release,
-    progress: Progress,
-    *,
-    reuse: bool = True,
-    sizes: JobSizes = DEFAULT_SIZES,
-) -> Iterator[Build]:
-    """Yield a build of a release's exports with the settings that it was made with.
+    campaign: LoadedCampaign, release: Release, progress: Progress, sizes: JobSizes = DEFAULT_SIZES
+) -> AbstractContextManager[Build]:
+    """Return a build of a release's exports with its settings, which reuses no result.
 
     Parameters
     ----------
@@ -58,8 +48,6 @@ def recomputation(
         What to make again.
     progress
         Called with messages about the progress.
-    reuse
-        Whether results that the store holds for the same inputs, settings and code count.
     sizes
         How much work a job takes.
 
@@ -68,17 +56,8 @@ def recomputation(
     StoreError
         The settings, the key or archived bytes are not there any more, or are not those of then.
     """
-    settings = settings_of(campaign, release)
-    exports = exports_of(campaign, release)
-    with temporary_build(
-        campaign,
-        settings,
-        exports,
-        reuse=reuse,
-        progress=progress,
-        sizes=sizes,
-    ) as build:
-        yield build
+    made_of = settings_of(campaign, release), exports_of(campaign, release)
+    return temporary_build(campaign, *made_of, reuse=False, progress=progress, sizes=sizes)
 
 
 def settings_of(campaign: LoadedCampaign, release: Release) -> Campaign:
@@ -126,11 +105,8 @@ def exports_of(campaign: LoadedCampaign, release: Release) -> pa.Table:
         sha256 = digests.sha256(source_digest(source))
         if sha256 is None:
             unknown.append(source["name"])
-        named = {"source_file": source["name"], "source_sha256": sha256 or ""}
-        rows.append(
-            {"kind": source_key[0], "source_order": source_key[1], "file_order": position, **named}
-            | {"bytes": source["bytes"]}
-        )
+        row = (*source_key, position, source["name"], sha256 or "", source["bytes"])
+        rows.append(dict(zip(EXPORTS.names, row, strict=True)))
     if unknown:
         what = f"neither the archive nor {campaign.store / 'digests'} knows {first_of(unknown)}"
         do = "restore the store's archive from a backup"
@@ -209,14 +185,8 @@ def _archived(exports: pa.Table) -> Callable[[StageContext], StageOutput[ExportM
                 for what, names in wrong.items()
             ]
             raise StoreError("the archive does not hold these exports", problems)
-        return StageOutput(
-            {"exports": exports},
-            ExportMetrics(
-                files=exports.num_rows,
-                bytes=sum(exports["bytes"].to_pylist()),
-                parent=None,
-                exposed_secrets=[],
-            ),
-        )
+        n_bytes = sum(exports["bytes"].to_pylist())
+        metrics = ExportMetrics(exports.num_rows, n_bytes, parent=None, exposed_secrets=[])
+        return StageOutput({"exports": exports}, metrics)
 
     return work

@@ -12,7 +12,6 @@ from annot_pipeline.audit.diff.cells import (
     ITEM_TABLES,
     KEYS,
     SETTINGS,
-    Step,
     Values,
     attributed,
 )
@@ -28,7 +27,7 @@ def causes(*numbers: float) -> list[str]:
     """Causes of a score that is ``numbers`` in turn: at first, and after each step."""
     start, *others = map(state, numbers)
     steps = [
-        Step(cause, values)
+        (cause, values)
         for cause, values in zip((CODE, ITEM_TABLES, SETTINGS, CODE), others, strict=True)
     ]
     cells = {name: pa.nulls(1, TEXT) for name in KEYS} | {

@@ -91,7 +91,7 @@ def written_by_the_engine(monkeypatch):
 def rebuilt_hashes(campaign, release, sizes):
     """SHA-256 of each table of a release that is built again from its archived bytes."""
     names = [table["name"] for table in release.manifest["tables"]]
-    with recomputation(campaign, release, lambda _: None, reuse=False, sizes=sizes) as build:
+    with recomputation(campaign, release, lambda _: None, sizes) as build:
         tables = recomputed_tables(build, names)
         files = {
             name: as_published(tables[name], build.store.root / f"{name}.parquet") for name in names

@@ -145,12 +145,8 @@ class Values:
         return [t if t is not None else n for t, n in zip(self.text, numbers, strict=True)]
 
 
-@dataclass(frozen=True)
-class Step:
-    """One step from release to release: what is changed, and the state that it leads to."""
-
-    cause: str
-    values: Values
+Step = tuple[str, Values]
+"""One step from release to release: what is changed, and the state that it leads to."""
 
 
 def long_form(rows: pa.Table, compared: Compared) -> pa.Table:
@@ -220,7 +216,7 @@ def attributed(
     names = cells["column"].to_pylist()
     is_integer_column = {f.name: pa.types.is_integer(f.type) for f in schema}
     is_integer = np.array([is_integer_column[name] for name in names], np.bool_)
-    states = (start, *(step.values for step in steps), end)
+    states = (start, *(values for _, values in steps), end)
     is_numeric = np.all([~np.isnan(state.number) for state in states], axis=0)
     columns: dict[str, object] = {
         "table": pa.repeat(compared.table, n),
@@ -244,15 +240,15 @@ def _moves(
     n = start.number.size
     moved = {cause: np.zeros(n, np.bool_) for cause in CAUSES}
     deltas = {cause: np.zeros(n) for cause in CAUSES}
-    before, rounding = start, ROUNDING * np.abs(steps[-1].values.number - start.number)
-    for step in steps:
-        delta = step.values.number - before.number
-        moved[step.cause] |= before.differs(step.values) & ~(np.abs(delta) <= rounding)
-        deltas[step.cause] += delta
-        before = step.values
+    before, rounding = start, ROUNDING * np.abs(steps[-1][1].number - start.number)
+    for cause, values in steps:
+        delta = values.number - before.number
+        moved[cause] |= before.differs(values) & ~(np.abs(delta) <= rounding)
+        deltas[cause] += delta
+        before = values
     causes = [[cause for cause in CAUSES if moved[cause][row]] for row in range(n)]
     columns: dict[str, object] = {"causes": causes}
-    after = {step.cause: step.values for step in steps[:-1]}  # without the last, which is of code
+    after = dict(steps[:-1])  # without the last, which is of code
     before = after[CODE]
     columns["old_recomputed"] = before.texts(is_integer=is_integer)
     for cause in CAUSES:

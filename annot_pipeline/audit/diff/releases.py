@@ -29,8 +29,7 @@ from annot_pipeline.audit.diff.cells import (
     long_form,
     values_of,
 )
-from annot_pipeline.audit.diff.inputs import input_changes
-from annot_pipeline.audit.diff.judgments import JUDGMENTS, counts_of
+from annot_pipeline.audit.diff.inputs import counts_of, input_changes
 from annot_pipeline.audit.diff.sides import Side, side, with_other_names
 from annot_pipeline.audit.diff.states import Between, State, table_of
 from annot_pipeline.config import LoadedCampaign
@@ -108,7 +107,7 @@ class Diff:
 
     def document(self, rows: int) -> dict[str, Any]:
         """Return the JSON document, with at most ``rows`` cells of each table."""
-        cells: list[dict[str, Any]] = []
+        judgments, cells = self.judgments, list[dict[str, Any]]()
         for table in dict.fromkeys(self.cells["table"].to_pylist()):
             of_table = self.cells.filter(pc.equal(self.cells["table"], table))
             cells += map(_cell_document, of_table.slice(0, rows).to_pylist())
@@ -123,16 +122,12 @@ class Diff:
             "summary": self.summary(),
             "cells": self.cells.num_rows,
             "rows": cells,
-            "judgments": [_without_nulls(row) for row in self._judgments(rows).to_pylist()],
-            "judgments_changed": None if self.judgments is None else self.judgments.num_rows,
+            "judgments": [
+                {name: value for name, value in row.items() if value is not None}
+                for row in ([] if judgments is None else judgments.slice(0, rows).to_pylist())
+            ],
+            "judgments_changed": None if judgments is None else judgments.num_rows,
         }
-
-    def _judgments(self, rows: int) -> pa.Table:
-        return JUDGMENTS.empty_table() if self.judgments is None else self.judgments.slice(0, rows)
-
-
-def _without_nulls(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if value is not None}
 
 
 def _cell_document(cell: Mapping[str, Any]) -> dict[str, Any]:
@@ -268,19 +263,7 @@ def _with_causes(between: Between, sides: tuple[Side, Side], tables: Sequence[st
     parts = []
     for f in differing_tables:
         start, end = (values_of(queries, f.cells, state) for state in (f.old, f.new))
-        values_by_state: dict[int, Values] = {}
-
-        def values(
-            state: State,
-            f: _TableDifference = f,
-            values_by_state: dict[int, Values] = values_by_state,
-        ) -> Values:
-            if id(state) not in values_by_state:
-                rows = long_form(state.table(f.compared.source), f.compared)
-                values_by_state[id(state)] = values_of(queries, f.cells, rows)
-            return values_by_state[id(state)]
-
-        moves = [Step(cause, values(state)) for cause, state in steps] if f.cells.num_rows else []
+        moves = _moves(queries, f, steps) if f.cells.num_rows else []
         parts.append(attributed(f.compared, f.schema, f.cells, start, moves, end))
     judgments = between.judgments
     counts = None if judgments is None else counts_of(judgments)
@@ -290,6 +273,19 @@ def _with_causes(between: Between, sides: tuple[Side, Side], tables: Sequence[st
     ]
     notes += between.notes
     return Diff(old, new, inputs, _concatenate(parts), judgments, recomputed, notes)
+
+
+def _moves(
+    queries: Queries, difference: _TableDifference, steps: Sequence[tuple[str, State]]
+) -> list[Step]:
+    """Return the values of the cells after each step; states that are one are read once."""
+    compared = difference.compared
+    values: dict[int, Values] = {}
+    for _, state in steps:
+        if id(state) not in values:
+            rows = long_form(state.table(compared.source), compared)
+            values[id(state)] = values_of(queries, difference.cells, rows)
+    return [(cause, values[id(state)]) for cause, state in steps]
 
 
 def _compared_tables(tables: Sequence[str], *, by_judge: bool) -> list[Compared]:

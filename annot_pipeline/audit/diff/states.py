@@ -31,7 +31,7 @@ from annot_pipeline.audit.diff.between import (
     settle_between,
 )
 from annot_pipeline.audit.diff.cells import CODE, ITEM_TABLES, OTHER_RECORDS, SETTINGS, VERDICTS
-from annot_pipeline.audit.diff.judgments import changed_judgments, counts_of
+from annot_pipeline.audit.diff.inputs import changed_judgments, counts_of
 from annot_pipeline.audit.diff.sides import Side, entries_merged, is_of_code_at_hand, same_settings
 from annot_pipeline.audit.recompute import recomputed_tables, temporary_build
 from annot_pipeline.config import Campaign, LoadedCampaign
@@ -247,9 +247,7 @@ class Between:
         old = self._old.resolved_judgments()
         new = self._settled_with_old_settings()
         self.judgments = changed_judgments(
-            self.queries,
-            (self.old.release, self.new.release),
-            (old.judgments, new.judgments),
+            self.queries, (self.old.release, self.new.release), (old.judgments, new.judgments)
         )
         counts = counts_of(self.judgments)
         has_changes = {

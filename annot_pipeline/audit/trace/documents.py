@@ -1,7 +1,8 @@
 """Why an item has its label, score or rank: every judgment behind it, from the release alone.
 
-One document a task and item, JSON values throughout; docs/audit.md describes it. What does not
-belong here: how it looks (cli, report).
+One document a task and item, JSON values throughout; docs/audit.md describes it. A release answers
+for itself: its tables and manifest are all that is read, so any old release can be asked. What does
+not belong here: how it looks (cli, report).
 """
 
 from __future__ import annotations
@@ -10,19 +11,39 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from annot_pipeline.audit.trace.judgments import (
+    Row,
     iso_time,
     judgments_about,
     other_records,
     vote_records,
 )
 from annot_pipeline.audit.trace.labels import Weighed, weigh_labels
-from annot_pipeline.audit.trace.read_rows import PAIRED, ByTask, Row, Rows, ask, kinds, rows_about
 from annot_pipeline.audit.trace.scores import weigh_scores
+from annot_pipeline.bounded_json import parse_bounded_json
+from annot_pipeline.config import Resources
+from annot_pipeline.contracts import GOLD
 from annot_pipeline.contracts.item_names import is_earlier
 from annot_pipeline.errors import Problem, StoreError, first_of, shorten
 from annot_pipeline.stages.ingest.archived_lines import FindLines, Place
+from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release
+from annot_pipeline.storage.spill import temporary_spill
 
+Rows = dict[str, list[Row]]
+"""Rows by table."""
+
+ByTask = dict[str | None, Rows]
+"""Rows by task, then by table; under None what belongs to no task."""
+
+READ = (
+    "labels", "label_distributions", "prevalence", "judge_confusion", "label_calibration", "judges",
+    "scores",
+    "segment_ranks", "system_rankings", "items", "judgments", "set_aside", "lineage",
+)  # fmt: skip
+"""Tables that a trace may need."""
+
+PAIRED = ("pairwise", "ranking")
+"""Kinds of tasks whose judgments may be about two items."""
 NOT_WORKED_OUT = (
     "Not worked out without a judge: ranks come from the comparisons of all outputs of a segment, "
     "or of all systems, together."
@@ -58,11 +79,11 @@ def trace(
     StoreError
         No such item, with those whose ids are near; no such task; a damaged release.
     """
-    tasks = kinds(release.manifest)
+    tasks = release.manifest["facts"]["kinds"]
     if task is not None and tasks and task not in tasks:
         problem = Problem("", "task not found", allowed=first_of(list(tasks), 20))
         raise StoreError(f"{release.location}: no task {task}", [problem])
-    by_task = rows_about(release, item, task)
+    by_task = _rows_about(release, item, task)
     nowhere = by_task.get(None, {})
     task_names: list[str | None] = [*sorted(name for name in by_task if name is not None)]
     if not task_names and "lineage" in nowhere:
@@ -79,18 +100,13 @@ def _document(manifest: Mapping[str, Any], task: str | None, item: str, by_task:
     own, nowhere = by_task.get(task, {}), by_task.get(None, {})
     lineage = own.get("lineage", []) + (nowhere.get("lineage", []) if task is not None else [])
     judgments = own.get("judgments", [])
-    kind = kinds(manifest).get(task or "")
+    kind = manifest["facts"]["kinds"].get(task or "")
     label = _row_of_item(own.get("labels"), item)
     weighed = Weighed()
     if kind == "categorical":
-        weighed = weigh_labels(
-            label,
-            own.get("prevalence", []),
-            own.get("judge_confusion", []),
-            judgments,
-            own.get("label_distributions", []),
-            own.get("label_calibration", []),
-        )
+        names = ("prevalence", "judge_confusion", "label_distributions", "label_calibration")
+        classes, confusion, shares, figures = (own.get(name, []) for name in names)
+        weighed = weigh_labels(label, classes, confusion, judgments, shares, figures)
     elif kind == "scalar":
         weighed = weigh_scores(manifest["settings"], task or "", judgments)
     elif kind in PAIRED:
@@ -228,8 +244,56 @@ def _unknown_item(release: Release, item: str, task: str | None, *, listed: bool
         do = "leave out --task" if within else f"annot hits {release.campaign} asks judges"
         return StoreError(title, [Problem("", what, do=do)])
     tables, parameters = ("lineage", "items", "judgments"), {"item": item, "most": NEAREST}
-    near = [row["item"] for row in ask(release, "trace/nearest", tables, parameters)]
+    near = [row["item"] for row in _ask(release, "trace/nearest", tables, parameters)]
     do = f"the nearest are {', '.join(map(shorten, near))}"
     if not near:
         do = "no id is near to it: name one that lineage.parquet or the item tables hold"
     return StoreError(title, [Problem("", "no such item", do=do)])
+
+
+def _rows_about(release: Release, item: str, task: str | None = None) -> ByTask:
+    """Return rows of the gold tables about an item, by task.
+
+    Parameters
+    ----------
+    release
+        The release.
+    item, task
+        Item and task; without a task: in every task.
+
+    Raises
+    ------
+    StoreError
+        A table is not as it was published.
+    """
+    parameters = {
+        "tasks": [task],
+        "items": [item],
+        "every_task": task is None,
+        "paired": [
+            task for task, kind in release.manifest["facts"]["kinds"].items() if kind in PAIRED
+        ],
+    }
+    by_task: ByTask = {}
+    for row in _ask(release, "trace/rows", READ, parameters):
+        fields = parse_bounded_json(row["row"])
+        fields.pop("asked", None)
+        of_task = by_task.setdefault(fields.get("task"), {})
+        of_task.setdefault(row["of_table"], []).append(fields)
+    return by_task
+
+
+def _ask(
+    release: Release, query: str, tables: Sequence[str], parameters: Mapping[str, Any]
+) -> list[Row]:
+    """Return the rows of a query over tables of a release.
+
+    A table that it does not hold is empty.
+    """
+    inputs = {
+        name: release.stored(name) if name in release.tables else GOLD[name].empty()
+        for name in tables
+    }
+    queries = Queries(Resources(), temporary_spill())
+    rows: list[Row] = queries.table(query, inputs, parameters).to_pylist()
+    return rows

@@ -1,7 +1,7 @@
 """`annot verify`: a proof for every file of a release, and of the raw bytes behind it.
 
 What is checked is bytes: nothing here says whether a label is right. What does not belong here:
-how one release, all of them together (history), the archive and a rebuild are checked.
+how one release, the archive and a rebuild are checked.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any
 from annot_pipeline.audit.arrived_exports import arrived_exports, other_key, weak_key
 from annot_pipeline.audit.verify.archive import verify_archive
 from annot_pipeline.audit.verify.findings import Checked
-from annot_pipeline.audit.verify.history import verify_history
 from annot_pipeline.audit.verify.rebuild import verify_rebuild
-from annot_pipeline.audit.verify.release import verify_release
+from annot_pipeline.audit.verify.release import RESTORE, verify_release
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import AnnotError, StoreError
 from annot_pipeline.stages.build import Progress
+from annot_pipeline.storage.gold_folder import GoldFolder
 from annot_pipeline.storage.pointer import POINTER, Pointer, number, parse_pointer
 from annot_pipeline.storage.releases import Releases
 from annot_pipeline.storage.source_digests import SourceDigests
@@ -86,7 +86,7 @@ def _verify(
     for row in rows:  # a child may have told of its parent
         row["ok"] = not checked.is_found(releases.gold.location(row["version"]))
     if version is None:
-        verify_history(releases.gold, pointer, checked)
+        _verify_history(releases.gold, pointer, checked)
     before = len(checked.findings)
     store = Store(campaign.store)
     digests = SourceDigests(store, campaign.settings)
@@ -135,11 +135,7 @@ def _one_release(
         manifest = verify_release(folder, pointer, checked)
     checked.rename(folder, releases.gold.location(version))
     checked.rename(folder.parent, releases.gold.location())
-    row = {
-        "version": version,
-        "files": checked.files - files,
-        "bytes": checked.bytes - n_bytes,
-    }
+    row = {"version": version, "files": checked.files - files, "bytes": checked.bytes - n_bytes}
     return row, manifest
 
 
@@ -177,3 +173,26 @@ def _versions(releases: Releases, pointer: Pointer | None, version: str | None) 
         return [str(requested_version)]
     releases.get(requested_version or "latest")  # says what is missing
     return []
+
+
+def _verify_history(gold: GoldFolder, pointer: Pointer | None, checked: Checked) -> None:
+    """Check that nothing is missing, and nothing else there.
+
+    What was published and is gone without `annot prune`, and what no build put among
+    the releases.
+    """
+    if pointer is None:
+        if gold.pointer_bytes() is None:
+            what = "missing: nothing says which release is the newest"
+            do = "copy it too; where a build was killed, annot build writes it"
+            checked.find(gold.location(POINTER), what, do)
+    else:
+        versions = gold.versions()
+        for version in sorted(pointer.manifests.keys() - {*pointer.pruned}, key=number):
+            if version not in versions:
+                is_ = "it is pinned, " if version in pointer.pins else "it was published, "
+                what = f"{is_}but its folder does not exist; annot prune did not remove it"
+                do = f"{RESTORE}; or remove it from the list: annot prune CAMPAIGN --keep N --gone"
+                checked.find(gold.location(version), what, do)
+    for name, what in gold.strangers(pointer).items():
+        checked.find(gold.location(name), what, "move it elsewhere")

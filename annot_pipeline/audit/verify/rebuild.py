@@ -49,7 +49,7 @@ def verify_rebuild(campaign: LoadedCampaign, release: Release, checked: Checked)
     result |= {"other_code": other, "differences": [], "error": None}
     checked.progress(f"{release.version}: building {len(tables)} tables again")
     try:
-        with recomputation(campaign, release, checked.progress, reuse=False) as build:
+        with recomputation(campaign, release, checked.progress) as build:
             tables_made = recomputed_tables(build, tables)
             rebuilt_tables = build.write_tables({
                 name: as_published(tables_made[name], build.store.root / f"{name}.parquet")
@@ -69,7 +69,8 @@ def verify_rebuild(campaign: LoadedCampaign, release: Release, checked: Checked)
         details = "; ".join(f"{p.where}: {p.what}" if p.where else p.what for p in error.problems)
         do = error.problems[0].do if error.problems else ""
         result["error"] = f"{error.title}{': ' if details else ''}{details}"
-        what = f"cannot be built again: {result['error']}{_other_code_note(other)}"
+        by = f" (made by other code: {first_of(other)})" if other else ""
+        what = f"cannot be built again: {result['error']}{by}"
         checked.find(release.location, what, do)
     return result
 
@@ -135,7 +136,3 @@ def _cause(release: Release, table: dict[str, Any], other: list[str]) -> str:
             "exports give, and annot diff names the cells that differ"
         )
     return f"the same code made it from the same bytes: {release.version} was changed; restore it"
-
-
-def _other_code_note(other: list[str]) -> str:
-    return f" (made by other code: {first_of(other)})" if other else ""
