@@ -9,12 +9,7 @@ from typing import Any
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.stages.ingest.present_exports import present_exports
-from annot_pipeline.storage.keys import (
-    no_key,
-    present_key,
-    published_digest,
-    refuse_other_key,
-)
+from annot_pipeline.storage.keys import no_key, present_key, published_digest, refuse_other_key
 from annot_pipeline.storage.manifest_changes import source_digest
 from annot_pipeline.storage.source_digests import SourceDigests
 from annot_pipeline.storage.store import Store

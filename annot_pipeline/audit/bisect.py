@@ -1,10 +1,12 @@
-"""The first release by which an item has the label or the score that it has now, and why."""
+"""By which release an item got its label or score, or a published metric moved most, and why."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence, Set
 from itertools import pairwise
+from statistics import fmean
 from typing import Any
 
 import pyarrow.compute as pc
@@ -16,6 +18,7 @@ from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage.manifest_changes import (
     export_changes,
+    release_figures,
     setting_changes,
     setting_in_words,
 )
@@ -24,8 +27,45 @@ from annot_pipeline.storage.releases import Release, Releases
 Document = dict[str, Any]
 VALUES = {"labels": "label", "scores": "raw_mean"}
 """Tables with a value an item, and the column of the value."""
+STATISTICS = ("agreement", "label_calibration")
+"""Tables with a value a task and statistic: metrics, beside the figures of the manifest."""
 MOST = 20
 """Judgments of a change that are shown."""
+
+
+def bisect_name(
+    campaign: LoadedCampaign,
+    name: str,
+    task: str | None = None,
+    *,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Document:
+    """Return since when an item has its value, or by which release a metric moved most.
+
+    Parameters
+    ----------
+    campaign
+        Whose releases.
+    name
+        An item of the newest release, else a metric.
+    task
+        The only task to look at; None: all.
+    progress
+        Told what is being read and recomputed.
+
+    Returns
+    -------
+    dict
+        ``item`` and ``changes`` as `bisect` gives them, or what `bisect_metric` gives.
+
+    Raises
+    ------
+    StoreError
+        There is no such item or metric, or a release cannot be read.
+    """
+    if _values(Releases.for_campaign(campaign).get(), name, task):
+        return {"item": name, "changes": bisect(campaign, name, task, progress=progress)}
+    return bisect_metric(campaign, name, task)
 
 
 def bisect(
@@ -69,11 +109,7 @@ def bisect(
     newest = releases.get()
     current = _values(newest, item, task)
     if not current:
-        where = f"item {item}" + (f" in task {task}" if task else "")
-        near = difflib.get_close_matches(item, _items(newest), 3)
-        allowed = f"items like it: {', '.join(near)}" if near else ""
-        problem = Problem("ITEM", f"{newest.version} has no {where}", allowed)
-        raise StoreError("nothing to look for", [problem])
+        raise _no_such(newest, item, task)
     since = dict.fromkeys(current, newest)
     before: dict[tuple[str, str], tuple[Release, Any]] = {}
     for _, version in pairwise(versions[::-1]):
@@ -110,66 +146,121 @@ def bisect(
     return documents
 
 
-def bisect_gate(campaign: LoadedCampaign, name: str) -> Document:
-    """Return by which release the figure of a gate moved most, and what was new in it.
+def bisect_metric(campaign: LoadedCampaign, name: str, task: str | None = None) -> Document:
+    """Return by which release a metric moved most, and what was new in it.
 
-    Figures move in every release: what is told is the largest step, and all values.
+    Metrics move in every release: what is told is the largest step, and all values.
 
     Parameters
     ----------
     campaign
         Whose releases.
     name
-        Of the gate, as manifests have it.
+        Of the metric, with or without what stands before its last dot.
+    task
+        Whose values; None: of a metric by task, the mean of all tasks.
 
     Returns
     -------
     dict
-        ``gate``, ``question``; ``values``, by release: ``version``, ``value``, ``level``; ``since``
-        and ``before``, the releases of the largest step, with ``value`` and ``value_before``;
-        ``exports`` and ``settings`` that changed between them. ``before`` is null where all
-        releases have one value.
+        ``metric``, its whole name, and ``task``; ``question``, of a gate; ``values``, by release:
+        ``version``, ``value``, ``level`` (of a gate); ``since`` and ``before``, the releases of the
+        largest step, with ``value`` and ``value_before``; ``exports`` and ``settings`` that changed
+        between them. ``before`` is null where all releases have one value.
 
     Raises
     ------
     StoreError
-        No release has such a gate, or a release cannot be read.
+        No release has such a metric, several end so, or a release cannot be read.
     """
-    releases = Releases.for_campaign(campaign)
-    checked = [
-        (release, check)
-        for release in map(releases.get, releases.versions())
-        for check in release.manifest["checks"]
-        if check["name"] == name
+    store = Releases.for_campaign(campaign)
+    releases = [*map(store.get, store.versions())] or [store.get()]
+    metrics = [_metrics(release, task) for release in releases]
+    names = sorted({name for of_release in metrics for name in of_release})
+    matches = [one for one in names if one == name] or [
+        one for one in names if one.endswith(f".{name}")
     ]
-    if not checked:
-        names = [check["name"] for check in releases.get().manifest["checks"]]
-        near = difflib.get_close_matches(name, names, 3)
-        problem = Problem("--gate", f"no release has gate {name}", ", ".join(near))
-        raise StoreError("nothing to look for", [problem])
+    if len(matches) > 1:
+        problem = Problem("NAME", f"several metrics end with {name}", ", ".join(matches))
+        raise StoreError("nothing says which metric is meant", [problem])
+    if not matches:
+        raise _no_such(releases[-1], name, task, names)
+    [metric] = matches
+    checks = [
+        {f"gates.{check['name']}": check for check in release.manifest["checks"]}
+        for release in releases
+    ]
+    values: list[Document] = [
+        {"version": release.version, "value": of_release[metric]}
+        | {"level": gates.get(metric, {}).get("level")}
+        for release, of_release, gates in zip(releases, metrics, checks, strict=True)
+        if metric in of_release
+    ]
     document: Document = {
-        "gate": name, "question": checked[-1][1]["question"], "since": checked[0][0].version,
-        "value": checked[-1][1]["value"], "before": None, "value_before": None,
-        "values": [
-            {"version": release.version, "value": check["value"], "level": check["level"]}
-            for release, check in checked
-        ],
+        "metric": metric, "task": task, "since": values[0]["version"],
+        "question": next((gates[metric]["question"] for gates in checks if metric in gates), None),
+        "value": values[-1]["value"], "before": None, "value_before": None, "values": values,
     }  # fmt: skip
-    steps = [*pairwise(checked)]
-    moved = [abs(new["value"] - old["value"]) for (_, old), (_, new) in steps]
-    if max(moved, default=0.0) > 0:
-        (old, before), (new, after) = steps[max(range(len(moved)), key=moved.__getitem__)]
-        changes = export_changes(old.manifest, new.manifest)
+    steps = [(values[0], values[0]), *pairwise(values)]
+    before, after = max(steps, key=lambda step: abs(step[1]["value"] - step[0]["value"]))
+    if before["value"] != after["value"]:
+        by_version = {release.version: release.manifest for release in releases}
+        old, new = by_version[before["version"]], by_version[after["version"]]
+        changes = export_changes(old, new).values()
         document |= {
-            "since": new.version, "value": after["value"], "before": old.version,
+            "since": after["version"], "value": after["value"], "before": before["version"],
             "value_before": before["value"],
-            "exports": [row["name"] for rows in changes.values() for row in rows],
-            "settings": [
-                list(setting_in_words(change))
-                for change in setting_changes(old.manifest, new.manifest)
-            ],
+            "exports": [row["name"] for rows in changes for row in rows],
+            "settings": [list(setting_in_words(change)) for change in setting_changes(old, new)],
         }  # fmt: skip
     return document
+
+
+def _metrics(release: Release, task: str | None) -> dict[str, float]:
+    """Return the metrics of a release by name: of one task, or means over all tasks."""
+    manifest = release.manifest
+    gates = {check["name"]: check["value"] for check in manifest["checks"]}
+    document = {**release_figures(manifest), **manifest["facts"], "gates": gates}
+    tasks = manifest["facts"]["kinds"].keys()
+    values = defaultdict[str, list[float]](list)
+    for path, of_task, value in _figures(document, tasks):
+        if task in (None, of_task):
+            values[path].append(value)
+    for table in STATISTICS:
+        for row in release.table(table).to_pylist():
+            is_published = row.get("model", "published") == "published"
+            if is_published and row["value"] is not None and task in (None, row["task"]):
+                values[f"{table}.{row['statistic']}"].append(row["value"])
+    return {path: fmean(of_tasks) for path, of_tasks in values.items()}
+
+
+def _figures(
+    value: Any, tasks: Set[str], path: str = "", task: str | None = None
+) -> Iterator[tuple[str, str | None, float]]:
+    """Yield numbers of a document with their dotted path and task; of a list, its length."""
+    if isinstance(value, dict):
+        by_task = bool(value) and value.keys() <= tasks
+        for key, inner in value.items():
+            below = path if by_task else f"{path}.{key}".lstrip(".")
+            yield from _figures(inner, tasks, below, key if by_task else task)
+    elif isinstance(value, list):
+        yield path, task, len(value)
+    elif isinstance(value, int | float):
+        yield path, task, value
+
+
+def _no_such(
+    release: Release, name: str, task: str | None, metrics: Sequence[str] = ()
+) -> StoreError:
+    """Return the error of a name that is no item and no metric, with names that are like it."""
+    items = filter(None, release.table("items")["item"].to_pylist()[:100_000])
+    known = {*metrics, *(metric.rpartition(".")[2] for metric in metrics), *items}
+    near = difflib.get_close_matches(name, sorted(known), 3)
+    what = f"no item or metric {name}" if metrics else f"no item {name}"
+    where = f" in task {task}" if task else ""
+    allowed = f"like it: {', '.join(near)}" if near else ""
+    problem = Problem("NAME", f"{release.version} has {what}{where}", allowed)
+    return StoreError("nothing to look for", [problem])
 
 
 def _values(release: Release, item: str, task: str | None) -> dict[tuple[str, str], Any]:
@@ -188,10 +279,6 @@ def _values(release: Release, item: str, task: str | None) -> dict[tuple[str, st
             if task in (None, row["task"]):
                 values[table, row["task"]] = row[column]
     return values
-
-
-def _items(release: Release) -> list[str]:
-    return [name for name in release.table("items")["item"].to_pylist() if name][:100_000]
 
 
 def _causes(campaign: LoadedCampaign, diff: Diff, document: Document) -> Document:

@@ -182,9 +182,8 @@ SERVE = (
 )  # fmt: skip
 BISECT = (
     *CAMPAIGN,
-    option("item", "an item (default: none, with --gate)", "ITEM", nargs="?"),
+    option("name", "an item, or a metric: a gate, statistic or figure of the manifest", "NAME"),
     TASK,
-    option("--gate", "by which release the figure of this gate moved most", "GATE"),
 )
 DIFF = (
     *CAMPAIGN,
@@ -302,8 +301,8 @@ COMMANDS = (
             "the release cannot be read", ITEMS),
     Command("serve", "serve", "serve a local page of items, judges and raw rows",
             "the release cannot be read, or the port is taken", SERVE),
-    Command("bisect", "diff", "show by which release an item got its label or score, and why",
-            "the newest release does not have the item, or one cannot be read", BISECT),
+    Command("bisect", "diff", "show by which release a label, score or metric changed, and why",
+            "there is no such item or metric, or a release cannot be read", BISECT),
     Command("diff", "diff", "show what changed between two releases, each change with its cause",
             "a release cannot be read", DIFF),
     Command("verify", "releases", "recompute every checksum; --rebuild: from the archived exports",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from annot_pipeline.cli.arguments import TABLES
 from annot_pipeline.cli.common import Document, check_output, load, say, show, typed
 from annot_pipeline.cli.render import fields, table, text
-from annot_pipeline.errors import ConfigError, Problem, StoreError, first_of, row_and_line
+from annot_pipeline.errors import Problem, StoreError, first_of, row_and_line
 
 if TYPE_CHECKING:
     from annot_pipeline.config import LoadedCampaign
@@ -78,37 +78,20 @@ def _parent(campaign: LoadedCampaign) -> str:
 
 
 def run_bisect(arguments: argparse.Namespace) -> int:
-    """Say since which release an item has its value, or by which a gate's figure moved most."""
-    from annot_pipeline.audit.bisect import bisect, bisect_gate
+    """Say since which release an item has its value, or by which a metric moved most."""
+    from annot_pipeline.audit.bisect import bisect_name
 
     campaign = load(arguments)
-    if (arguments.item is None) == (arguments.gate is None):
-        problem = Problem("", "an item or --gate is needed, not both")
-        raise ConfigError("nothing says what to look for", [problem])
-    if arguments.gate is not None:
-        of_gate = bisect_gate(campaign, arguments.gate)
-        show(arguments, of_gate, lambda: _moved(of_gate, typed(arguments)))
-        return 0
-    changes = bisect(campaign, arguments.item, arguments.task, progress=say)
-    document = {"campaign": campaign.settings.campaign, "item": arguments.item, "changes": changes}
+    document = bisect_name(campaign, arguments.name, arguments.task, progress=say)
+    document |= {"campaign": campaign.settings.campaign}
     show(arguments, document, lambda: _bisected(document, typed(arguments)))
     return 0
 
 
-def _moved(document: Document, campaign: str) -> Iterator[str]:
-    yield f"{document['gate']}: {document['question']}"
-    yield from table("", document["values"], "version value level", most=len(document["values"]))
-    if document["before"] is None:
-        yield "  the same in all releases"
-        return
-    was, is_ = text(document["value_before"]) or "0", text(document["value"]) or "0"
-    yield f"  the largest step: {document['before']} {was}, {document['since']} {is_}"
-    yield from fields(document, {"exports": "  exports", "settings": "  settings"})
-    yield f"next: annot diff {campaign} {document['before']} {document['since']}"
-
-
 def _bisected(document: Document, campaign: str) -> Iterator[str]:
-    for row in document["changes"]:
+    if "metric" in document:
+        yield from _moved(document, campaign)
+    for row in document.get("changes", ()):
         yield f"{row['task']}: {row['column']} of {row['item']} is {row['value']}"
         if row["before"] is None:
             yield f"  since {row['since']} ({row['created_at']}), the oldest release that is there"
@@ -119,6 +102,19 @@ def _bisected(document: Document, campaign: str) -> Iterator[str]:
         judgments = [_with_locations(judgment) for judgment in row["judgments"][:JUDGMENTS]]
         yield from table("", judgments, JUDGMENT, longest=LONGEST, below=FILES)
         yield f"next: annot diff {campaign} {row['before']} {row['since']}"
+
+
+def _moved(document: Document, campaign: str) -> Iterator[str]:
+    where = f" in task {document['task']}" if document["task"] else ""
+    yield f"{document['metric']}{where}: {document['question'] or 'value by release'}"
+    yield from table("", document["values"], "version value level", most=len(document["values"]))
+    if document["before"] is None:
+        yield "  the same in all releases"
+        return
+    was, is_ = text(document["value_before"]) or "0", text(document["value"]) or "0"
+    yield f"  the largest step: {document['before']} {was}, {document['since']} {is_}"
+    yield from fields(document, {"exports": "  exports", "settings": "  settings"})
+    yield f"next: annot diff {campaign} {document['before']} {document['since']}"
 
 
 def diff_lines(document: Document) -> Iterator[str]:

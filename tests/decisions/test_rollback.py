@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from annot_pipeline import load_gold
-from annot_pipeline.audit.bisect import bisect, bisect_gate
+from annot_pipeline.audit.bisect import bisect, bisect_metric
 from annot_pipeline.cli import main
 from annot_pipeline.commands.build import build_release
 from annot_pipeline.commands.decisions import retract, roll_back
@@ -20,6 +20,7 @@ from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError, GateError, StoreError
 from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.releases import Releases
+from tests.assets_defs.campaigns import write_campaign
 from tests.audit.two_releases import EXPORT, MORE, SETTINGS, build_two, manifest_of
 
 
@@ -229,8 +230,6 @@ def test_bisect_names_release_export_and_cause(campaign, capsys):
     out = capsys.readouterr().out
     assert "since v0002" in out
     assert "exports/b.csv row 2 (line 3)" in out
-    assert main(["bisect", str(campaign), "i99"]) == 1
-    assert "items like it: i9" in capsys.readouterr().err
 
 
 def test_bisect_of_a_gate_names_the_release_of_the_largest_step(campaign, capsys):
@@ -244,19 +243,72 @@ def test_bisect_of_a_gate_names_the_release_of_the_largest_step(campaign, capsys
         for version in ("v0001", "v0002")
     }  # fmt: skip
     assert by_release["v0001"] < by_release["v0002"]
-    moved = bisect_gate(loaded, "single_judgment_items")
+    moved = bisect_metric(loaded, "single_judgment_items")
+    assert moved["metric"] == "gates.single_judgment_items"
     assert {row["version"]: row["value"] for row in moved["values"]} == by_release
     assert (moved["before"], moved["since"]) == ("v0001", "v0002")
     assert (moved["value_before"], moved["value"]) == tuple(by_release.values())
     assert moved["exports"] == ["exports/b.csv"]
     assert moved["settings"] == []
-    assert bisect_gate(loaded, "accounting")["before"] is None
-    assert main(["bisect", str(campaign), "--gate", "single_judgment_items"]) == 0
+    assert bisect_metric(loaded, "accounting")["before"] is None
+    assert main(["bisect", str(campaign), "single_judgment_items"]) == 0
     assert "the largest step: v0001" in capsys.readouterr().out
-    assert main(["bisect", str(campaign), "--gate", "single_judgement_items"]) == 1
-    assert "single_judgment_items" in capsys.readouterr().err
-    assert main(["bisect", str(campaign)]) == 2
-    assert main(["bisect", str(campaign), "i1", "--gate", "accounting"]) == 2
+
+
+def test_bisect_of_a_metric_reads_manifests_and_tables_of_statistics(campaign, capsys):
+    loaded = load_campaign(campaign)
+    facts = [manifest_of(campaign, version)["facts"] for version in ("v0001", "v0002")]
+
+    def by_release(name: str, task: str | None = None) -> list[float]:
+        return [row["value"] for row in bisect_metric(loaded, name, task)["values"]]
+
+    assert by_release("fates.used") == [one["fates"]["used"] for one in facts]
+    assert by_release("used") == by_release("fates.used")
+    shares = [one["certain_share"]["small"] for one in facts]
+    assert by_release("certain_share") == by_release("certain_share", "small") == shares
+    agreement = [
+        row["value"]
+        for version in ("v0001", "v0002")
+        for row in load_gold(campaign / "gold", "agreement", version).to_pylist()
+        if row["statistic"] == "percent_agreement"
+    ]
+    assert by_release("percent_agreement") == agreement
+    assert by_release("held_out_log_likelihood", "small")
+    assert main(["bisect", str(campaign), "percent_agreement", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["metric"], document["task"]) == ("agreement.percent_agreement", None)
+
+
+def test_bisect_of_metrics_is_the_mean_of_all_tasks(tmp_path):
+    campaign = write_campaign(tmp_path / "two", rows=None, sources=[{
+        "path": "exports/*.csv", "format": "csv",
+        "fields": {"task": "task", "item": "item", "judge": "judge", "label": "label"},
+    }])  # fmt: skip
+    rows = [f"{t},i{i},w{j},{'ab'[(i + j * (t == 'y')) % 2]}\n" for t in "xy" for i in range(9)
+            for j in range(3)]  # fmt: skip
+    (campaign / "exports" / "a.csv").write_text("task,item,judge,label\n" + "".join(rows))
+    rebuilt(campaign)
+    loaded = load_campaign(campaign)
+    of_task = {t: bisect_metric(loaded, "percent_agreement", t)["value"] for t in "xy"}
+    assert of_task["x"] == 1 > of_task["y"]
+    mean = bisect_metric(loaded, "percent_agreement")["value"]
+    assert mean == pytest.approx(sum(of_task.values()) / 2)
+    with pytest.raises(StoreError, match="nothing to look for"):
+        bisect_metric(loaded, "percent_agreement", "z")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("single_judgement_items", "like it: single_judgment_items"),
+        ("agreement.alpha_nomial", "like it: agreement.alpha_nominal"),
+        ("i99", "like it: i9"),
+        ("untested", "several metrics end with untested"),
+    ],
+)
+def test_bisect_of_an_unknown_name_says_what_is_like_it(campaign, capsys, name, words):
+    assert main(["bisect", str(campaign), name]) == 1
+    assert words in capsys.readouterr().err
 
 
 @pytest.mark.slow

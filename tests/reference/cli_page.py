@@ -44,7 +44,8 @@ JSON = {
     "trace": "see [trace](../audit.md#trace-where-a-label-comes-from)",
     "items": "`campaign`, `n_items`, `items`, `path`",
     "serve": "`address`, `release`, `decisions`",
-    "bisect": "`campaign`, `item`, `changes`",
+    "bisect": "`campaign`, `item`, `changes`; of a metric `metric`, `task`, `question`, `values`, "
+    "`since`, `before`, `value`, `value_before`, `exports`, `settings`",
     "diff": "see [diff](../audit.md#diff-what-changed-and-why)",
     "verify": "see [verify](../audit.md#verify-and-rebuild)",
     "score": "see [score](../score.md)",
