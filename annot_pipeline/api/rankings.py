@@ -124,19 +124,13 @@ def rank(
     headline = pc.field("headline")
     rows = gold.table("system_rankings").filter(headline)
     method = rows["method"][0].as_py() if rows.num_rows else "none"
+    every = gold.restore("system_rankings", f"method {COLUMNS}", order="method rank system")
     return Result(
-        "ranking",
-        f"{rows.num_rows:,} systems by {method}",
+        "ranking", f"{rows.num_rows:,} systems by {method}", method=method, all_methods=every,
         ranking=gold.restore("system_rankings", COLUMNS, headline, order="rank system"),
         comparisons=gold.restore("system_comparisons", COMPARISON_COLUMNS, headline),
-        all_methods=gold.restore(
-            "system_rankings", f"method {COLUMNS}", order="method rank system"
-        ),
-        method=method,
-        excluded=gold.excluded,
-        columns=read.names,
-        gold=gold,
-    )
+        excluded=gold.excluded, columns=read.names, gold=gold,
+    )  # fmt: skip
 
 
 def _check_types(read: Frame) -> None:

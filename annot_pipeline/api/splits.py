@@ -61,12 +61,10 @@ def split(
     """
     parts = _parts(SHARES if shares is None else shares)
     frame = materialize(frame)
-    problems = []
     read = Frame.read(frame, {"item": item})
     if COLUMN in column_names(frame):
-        problems.append(Problem("frame", f'has a column "{COLUMN}"', do="rename it"))
-    if problems:
-        raise ConfigError("no split can be made", problems)
+        problem = Problem("frame", f'has a column "{COLUMN}"', do="rename it")
+        raise ConfigError("no split can be made", [problem])
     items = read.texts()["item"].combine_chunks().dictionary_encode()
     if items.null_count:
         what = f"is missing in {items.null_count:,} rows"

@@ -281,18 +281,14 @@ def _enough(
     variances: Mapping[str, float], n_systems: int, params: PlanParams
 ) -> Iterator[dict[str, Any]]:
     """Yield, for each number of judges, the fewest segments that find the difference."""
+    wanted, sizes = -(params.difference or 0), range(2, MOST_SEGMENTS + 1)
     for judges, per_output in product(params.judges, params.per_output):
 
         def row(segments: int, judges: int = judges, share: float = per_output) -> dict[str, Any]:
             return _row(DesignParams(judges, segments, share), variances, n_systems, params)
 
-        sizes = range(2, MOST_SEGMENTS + 1)
         # more segments find smaller differences: the first that is small enough
-        least = bisect_left(
-            sizes,
-            -(params.difference or 0),
-            key=lambda n, row=row: -row(n)["detectable_difference"],
-        )
+        least = bisect_left(sizes, wanted, key=lambda n, row=row: -row(n)["detectable_difference"])
         if least == len(sizes):
             yield {"judges": judges, "per_output": per_output, "segments": None}
         else:

@@ -148,13 +148,12 @@ def _plan(
     progress("looking at what the releases that stay, and the exports, need")
     digests = SourceDigests(Store(campaign.store), campaign.settings)
     retained_digests = {
-        sha256 for version in stay for sha256 in _sources(releases, version, digests)
+        sha256 for version in stay for sha256 in _exports_of(releases.get(version), digests)
     }
     retained_digests |= {sha256 for _, _, sha256 in present_exports(campaign, missing_ok=True)}
     refuse_absent(campaign, releases, abandoned)
-    retained_digests |= _of_others(campaign, abandoned, digests) | _of_last_build(
-        Store(campaign.store)
-    )
+    retained_digests |= _of_others(campaign, abandoned, digests)
+    retained_digests |= _of_last_build(Store(campaign.store))
     candidates = Candidates(campaign.store, campaign.typed)
     retained_digests |= {
         sha256 for run in candidates.runs() for sha256 in _exports_of(candidates.get(run), digests)
@@ -182,7 +181,7 @@ def _plan(
     return document, unneeded
 
 
-def _sources(releases: Releases, version: str, digests: SourceDigests) -> set[str]:
+def _exports_of(release: Release, digests: SourceDigests) -> set[str]:
     """Return the SHA-256 of the exports of a release.
 
     Raises
@@ -190,10 +189,6 @@ def _sources(releases: Releases, version: str, digests: SourceDigests) -> set[st
     StoreError
         Nobody knows which archived bytes a published digest stands for.
     """
-    return _exports_of(releases.get(version), digests)
-
-
-def _exports_of(release: Release, digests: SourceDigests) -> set[str]:
     sources = release.manifest["sources"]
     sha256_by_name = {source["name"]: digests.sha256(source_digest(source)) for source in sources}
     unknown = [name for name, sha256 in sha256_by_name.items() if sha256 is None]
@@ -212,7 +207,9 @@ def _of_others(
         Releases.at(location, campaign.store, store=campaign.store)
         for location in other_gold(campaign, abandoned)
     ]
-    return {s for other in golds for v in other.versions() for s in _sources(other, v, digests)}
+    return {
+        s for other in golds for v in other.versions() for s in _exports_of(other.get(v), digests)
+    }
 
 
 def _of_last_build(store: Store) -> set[str]:

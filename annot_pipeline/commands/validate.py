@@ -91,8 +91,7 @@ def _document(campaign: LoadedCampaign, runs: dict[str, StageRun], records: Path
                 "records": sum(f["records"] for f in files if f["source_order"] == number),
                 "ignored": _ignored(f["ignored"] for f in files if f["source_order"] == number),
                 "fields": _fields(
-                    source,
-                    [records / f["filename"] for f in files if f["source_order"] == number],
+                    source, [records / f["filename"] for f in files if f["source_order"] == number]
                 ),
             }
             for number, source in enumerate(campaign.settings.sources)

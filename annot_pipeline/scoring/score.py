@@ -98,11 +98,7 @@ class PredictionScores:
 
 
 def score(
-    campaign: LoadedCampaign,
-    path: Path,
-    options: Options,
-    *,
-    progress: Progress = lambda _: None,
+    campaign: LoadedCampaign, path: Path, options: Options, *, progress: Progress = lambda _: None
 ) -> PredictionScores:
     """Score a file of a model's predictions against a release.
 
@@ -168,13 +164,9 @@ def score_predictions(
     gold = read_gold(gold_tables, raw=options.raw)
     tasks = choose_tasks(gold, options.task)
     form = recognise(
-        predictions,
-        _classes(tasks.values()),
-        item=options.item,
-        label=options.label,
-        form=options.form,
-        raw=options.raw,
-    )
+        predictions, _classes(tasks.values()), item=options.item, label=options.label,
+        form=options.form, raw=options.raw,
+    )  # fmt: skip
     faults = Faults(predictions.name, predictions.lines)
     matched = match(predictions, form, gold, tasks, faults)
     predicted_by_task = {
