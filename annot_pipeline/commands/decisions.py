@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import json
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,20 +13,23 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from annot_pipeline.audit.arrived_exports import arrived_exports
+from annot_pipeline.audit.verify.rebuild import other_code
 from annot_pipeline.commands.prune import WAITING, renew_catalog
 from annot_pipeline.commands.publish import Publication, publish, standing_decision
-from annot_pipeline.commands.release_manifest import changes_since, trend_to
+from annot_pipeline.commands.release_manifest import changed_settings, changes_since, trend_to
 from annot_pipeline.commands.release_pages import write_restored_pages
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem, StoreError, first_of
 from annot_pipeline.gates import Decision, GateResult
-from annot_pipeline.stages.build import STAGES, Build, Progress
-from annot_pipeline.stages.last_build import CHANGED, GONE, changed_exports
-from annot_pipeline.storage.candidates import Candidates
+from annot_pipeline.runtime.parent import refuse_overtaken
+from annot_pipeline.stages.build import STAGES, Build, Progress, check_one_build
+from annot_pipeline.stages.ingest.metrics import ExportMetrics
+from annot_pipeline.storage.candidates import SHORT, Candidates, candidate_steps
 from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.keys import refuse_other_key
 from annot_pipeline.storage.manifest import files_of, written_in
-from annot_pipeline.storage.manifest_changes import export_changes, source_digest
+from annot_pipeline.storage.manifest_changes import export_changes, setting_in_words, source_digest
 from annot_pipeline.storage.pointer import Retraction
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.release import Release
@@ -34,6 +38,9 @@ from annot_pipeline.storage.shortages import cannot_write
 from annot_pipeline.storage.store import Store
 
 Document = dict[str, Any]
+HIDDEN = ("sources", "judges", "privacy")
+"""Sections of settings that are not published as they are."""
+PLAIN = (str, int, float)
 LONGEST = 1_000
 """Characters of a reason."""
 
@@ -108,13 +115,64 @@ def publish_candidate(
     _check_accepted(accept, failed)
     decided = decision(because, by, accepted=tuple(accept)) if accept or because else None
     build = Build(campaign, run, progress, decision=decided)
-    exports = build.recorded(STAGES[0], own=True).result.tables["exports"]
-    news = changed_exports(build, exports)
-    if lost := [f"{what}: {first_of(news[what])}" for what in (GONE, CHANGED) if what in news]:
-        do = f"put it back, or annot build {campaign.typed}"
-        problem = Problem("", "; ".join(lost), do=do)
-        raise StoreError("the candidate was made of other exports", [problem])
+    _refuse_outdated(build, candidate)
     return publish(build), build
+
+
+def _refuse_outdated(build: Build, candidate: Release) -> None:
+    """Make sure that a build of now would make the same tables on the same release.
+
+    Raises
+    ------
+    StoreError
+        What the candidate was made of, and what is otherwise now.
+    """
+    campaign, manifest = build.campaign, candidate.manifest
+    refuse_other_key(campaign.settings, campaign.store, manifest)
+    exports = arrived_exports(campaign, manifest, has_key=True)
+    problems = [
+        Problem("exports", f"{what}: {first_of(names)}", do="put back the files of then")
+        for what, names in (("gone", exports.gone), ("changed since", exports.changed))
+        if names
+    ]
+    runs = {stage.name: build.recorded(stage, own=True) for stage in STAGES}
+    try:
+        check_one_build(build, runs)
+    except StoreError as stale:
+        changes = changed_settings(campaign, manifest)
+        settings = [
+            f"{name} was {was}, now {now}" for name, was, now in map(setting_in_words, changes)
+        ]
+        differing = (
+            ("settings", settings, _with_settings_of(candidate, campaign, changes)),
+            ("code", other_code(candidate), "install the versions of then"),
+        )
+        problems += [
+            Problem(where, "; ".join(texts), do=do) for where, texts, do in differing if texts
+        ] or stale.problems
+    newest, look = Releases.for_campaign(campaign).latest(), runs["archive_exports"]
+    parent = look.metrics(ExportMetrics).parent
+    try:
+        refuse_overtaken(newest, parent, build.public_digest(look.result.key))
+    except StoreError:
+        what = f"it follows {parent or 'no release'}; the newest is {newest and newest.version}"
+        problems.append(Problem("release before", what))
+    if problems:
+        do = f"annot build {campaign.typed} --candidate makes one of what is there now"
+        short = manifest["candidate"]["run"][:SHORT]
+        title = f"candidate {short} is not what a build would make now: nothing was published"
+        raise StoreError(title, [*problems, Problem("", "it is out of date", do=do)])
+
+
+def _with_settings_of(
+    candidate: Release, campaign: LoadedCampaign, changes: Sequence[Document]
+) -> str:
+    """Return the command that publishes a candidate with its settings, or what to do instead."""
+    sets = [f"{row['path']}={json.dumps(row['old'])}" for row in changes]
+    if any(row["path"].startswith(HIDDEN) or not isinstance(row["old"], PLAIN) for row in changes):
+        return "set them back in campaign.yaml"
+    typed = replace(campaign, sets=(*campaign.sets, *sets)).typed
+    return "".join(candidate_steps(candidate.manifest, typed)[-1:])
 
 
 def _check_accepted(accept: Sequence[str], failed: dict[str, GateResult]) -> None:

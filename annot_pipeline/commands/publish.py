@@ -20,14 +20,12 @@ from typing import Any
 import pyarrow as pa
 
 from annot_pipeline.commands.prune import renew_catalog
-from annot_pipeline.commands.release_checks import (
-    PAGES,
-    name_gates,
-    names_in_release,
-)
 from annot_pipeline.commands.release_manifest import (
+    PAGES,
     changes_since,
     exports_with_fates,
+    name_gates,
+    names_in_release,
     release_manifest,
 )
 from annot_pipeline.config.campaign_file import kept_text

@@ -1,7 +1,8 @@
-"""The manifest of a release: exports, tables, runs, metrics, and changes since the parent."""
+"""The manifest of a release: exports, tables, runs, metrics, checks, changes since the parent."""
 
 from __future__ import annotations
 
+import json
 import platform
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,17 +14,17 @@ from typing import Any
 import pyarrow as pa
 
 from annot_pipeline.bounded_json import parse_bounded_json
-from annot_pipeline.config.signature import digest, signature
+from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.config.signature import digest, settings_hash, signature
 from annot_pipeline.contracts import FATES, GOLD, SCHEMA_VERSION, model_note
+from annot_pipeline.gates import RELEASE, run_gates
 from annot_pipeline.runtime.job_sizes import JobSizes
 from annot_pipeline.stages.agreement.metrics import AgreementMetrics
-from annot_pipeline.stages.build import (
-    MAKER,
-    Build,
-    StageRun,
-)
-from annot_pipeline.stages.gold.metrics import CostMetrics, JudgeMetrics
+from annot_pipeline.stages.build import MAKER, Build, StageRun
+from annot_pipeline.stages.gold.metrics import CostMetrics, JudgeMetrics, ReleaseMetrics
+from annot_pipeline.stages.gold.published_names import PublishedNames
 from annot_pipeline.stages.ingest.metrics import ExportMetrics, JudgmentMetrics, RecordMetrics
+from annot_pipeline.stages.ingest.raw_names import raw_names
 from annot_pipeline.stages.judges.metrics import ControlMetrics
 from annot_pipeline.stages.labels.metrics import LabelMetrics
 from annot_pipeline.stages.rankings.metrics import (
@@ -31,9 +32,9 @@ from annot_pipeline.stages.rankings.metrics import (
     SegmentRankMetrics,
     SystemRankMetrics,
 )
-from annot_pipeline.storage.keys import same_names
+from annot_pipeline.storage.keys import derive, present_key, same_names
 from annot_pipeline.storage.manifest import stored_table
-from annot_pipeline.storage.manifest_changes import export_changes, release_figures
+from annot_pipeline.storage.manifest_changes import export_changes, release_figures, setting_changes
 from annot_pipeline.storage.published_settings import published_settings
 from annot_pipeline.storage.queries import Queries, Tasks, sql_digest
 from annot_pipeline.storage.releases import Release
@@ -74,6 +75,9 @@ def exports_with_fates(
 
 COMPARED = ("lineage", "labels", "judgments")
 """Tables of which a release says how many rows have changed."""
+NO_NAMES = ReleaseMetrics(places=[], names=0, unchecked=0)
+"""Metrics where nothing is published, or judges have no pseudonyms."""
+PAGES = (".html", ".md", ".json")
 MOST_BEFORE = 9
 """Releases before it whose figures a manifest holds."""
 
@@ -169,6 +173,20 @@ def release_manifest(
         "facts": published_metrics(runs),
         **({"dropped": dropped} if dropped else {}),
     }
+
+
+def changed_settings(
+    campaign: LoadedCampaign, manifest: Mapping[str, Any] | None
+) -> list[dict[str, Any]]:
+    """Return the settings that are others now than in a manifest; without it or the key, none."""
+    key = present_key(campaign.settings, campaign.store)
+    if manifest is None or key is None:
+        return []
+    hashed = settings_hash(campaign.settings, derive(key, "fingerprint"))
+    if hashed == manifest["settings_hash"]:
+        return []
+    published = json.loads(json.dumps(published_settings(campaign.settings, key)))  # noqa: TID251
+    return setting_changes(manifest, {"settings": published, "settings_hash": hashed})
 
 
 def trend_to(parent: Release | None) -> list[dict[str, Any]]:
@@ -299,3 +317,35 @@ def _task_sizes(*tables: StoredTable) -> Counter[str]:
         counts = read_table(table, ["task"])["task"].value_counts().to_pylist()
         sizes.update({row["values"]: row["counts"] for row in counts if row["values"] is not None})
     return sizes
+
+
+def names_in_release(
+    build: Build,
+    outputs: Mapping[str, StoredTable],
+    tables: Mapping[str, StoredTable],
+    document: Mapping[str, Any],
+) -> PublishedNames | None:
+    """Return the raw names of judges in tables and manifest; None without pseudonyms."""
+    if not build.campaign.settings.privacy.pseudonymize:
+        return None
+    files = dict.fromkeys(read_verified(outputs["record_files"])["filename"].to_pylist())
+    declared = build.campaign.settings.judges.declared
+    names = raw_names((build.store.records / name for name in files), declared)
+    return PublishedNames(sorted(names), tables, document)
+
+
+def name_gates(
+    build: Build, names: PublishedNames | None, *, may_fail: bool = False
+) -> list[dict[str, Any]]:
+    """Return how the gate on raw names of judges goes; in a candidate it may fail.
+
+    Raises
+    ------
+    GateError
+        The release would name judges who have pseudonyms.
+    """
+    metrics = names.metrics() if names else NO_NAMES
+    gates = run_gates(RELEASE, (), metrics.document(), build.campaign.settings.gates)
+    if not may_fail and (cause := build.failed_gates(gates)):
+        raise cause
+    return [gate.document() for gate in gates]

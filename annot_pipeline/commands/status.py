@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from annot_pipeline.audit.arrived_exports import arrived_exports, other_key, weak_key
 from annot_pipeline.commands.publish import last_candidate, standing_decision
+from annot_pipeline.commands.release_manifest import changed_settings
 from annot_pipeline.config import LoadedCampaign
-from annot_pipeline.config.signature import settings_hash
 from annot_pipeline.contracts import VERDICTS
 from annot_pipeline.errors import ConfigError
 from annot_pipeline.gates import GATES
@@ -17,14 +16,8 @@ from annot_pipeline.stages.ingest.present_exports import excluded_exports, prese
 from annot_pipeline.stages.ingest.unread_exports import unread_exports
 from annot_pipeline.stages.last_build import failed_build_advice, failing_gates
 from annot_pipeline.storage.candidates import CANDIDATES, candidate_steps, folder_bytes
-from annot_pipeline.storage.keys import (
-    derive,
-    exposed_secrets,
-    present_key,
-)
-from annot_pipeline.storage.manifest_changes import setting_changes
+from annot_pipeline.storage.keys import exposed_secrets
 from annot_pipeline.storage.places import check_places
-from annot_pipeline.storage.published_settings import published_settings
 from annot_pipeline.storage.releases import Release, Releases
 
 EXPOSED = next(gate for gate in GATES if gate.name == "exposed_secrets")
@@ -50,7 +43,7 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
     arrived = {"new": exports.new, "changed": exports.changed, "gone": exports.gone}
     build = Build(campaign)
     note = build.store.damaged_outcome()
-    settings = None if missing else _changed_settings(campaign, release)
+    settings = None if missing else [row["path"] for row in changed_settings(campaign, manifest)]
     changed = None if settings is None else bool(settings)
     due = release is None or any(arrived.values()) or changed
     if not due:
@@ -140,18 +133,3 @@ def _refused_folders(campaign: LoadedCampaign) -> dict[str, str] | None:
         whats = (f"{problem.where}: {problem.what}" for problem in error.problems)
         return {"what": f"{error.title} ({'; '.join(whats)})", "do": do}
     return None
-
-
-def _changed_settings(campaign: LoadedCampaign, release: Release | None) -> list[str]:
-    """Return settings for which a build would publish, by dotted path, without their values."""
-    if release is None:
-        return []
-    key = present_key(campaign.settings, campaign.store)
-    if key is None:
-        return []
-    hashed = settings_hash(campaign.settings, derive(key, "fingerprint"))
-    if hashed == release.manifest["settings_hash"]:
-        return []
-    published = json.loads(json.dumps(published_settings(campaign.settings, key)))  # noqa: TID251
-    now = {"settings": published, "settings_hash": hashed}
-    return [change["path"] for change in setting_changes(release.manifest, now)]

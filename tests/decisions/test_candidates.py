@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from annot_pipeline.errors import ConfigError, GateError, StoreError
 from annot_pipeline.storage.candidates import CANDIDATES, MOST, Candidates
 from annot_pipeline.storage.files import atomic_directory, file_sha256
 from annot_pipeline.storage.releases import Releases
+from annot_pipeline.version import numeric_packages
 from tests.audit.two_releases import EXPORT, MORE, SETTINGS, build
 
 
@@ -153,20 +155,54 @@ def test_nobody_can_accept_that_the_release_itself_is_wrong(campaign, name):
         accept(campaign, "unseen_judges", name)
 
 
-@pytest.mark.slow
-def test_a_candidate_of_other_settings_exports_or_an_older_release_is_refused(campaign):
+def test_a_candidate_of_other_settings_is_published_by_the_command_that_is_named(campaign):
     stopped(campaign)
     settings = json.loads((campaign / "campaign.yaml").read_text())
     (campaign / "campaign.yaml").write_text(json.dumps(settings | {"seed": 5}))
-    with pytest.raises(StoreError, match="the tables come from different builds"):
+    with pytest.raises(StoreError, match="is not what a build would make now") as error:
         accept(campaign, "unseen_judges")
+    [problem, last] = error.value.problems
+    assert (problem.where, problem.what) == ("settings", "seed was 17, now 5")
+    assert last.do.startswith(f"annot build {campaign} --candidate")
+    assert main(shlex.split(problem.do)[1:]) == 0
+    assert Releases(campaign / "gold").get().manifest["settings"]["seed"] == 17
+
+
+def test_settings_that_no_option_gives_back_are_to_be_set_by_hand(campaign):
+    stopped(campaign)
+    settings = json.loads((campaign / "campaign.yaml").read_text())
+    settings["sources"][0]["where"] = [{"column": "item", "in": ["i1", "i2"]}]
     (campaign / "campaign.yaml").write_text(json.dumps(settings))
-    (campaign / "exports" / "b.csv").rename(campaign / "b.csv")
-    with pytest.raises(StoreError, match=r"is gone: exports/b\.csv"):
+    with pytest.raises(StoreError) as error:
         accept(campaign, "unseen_judges")
+    assert error.value.problems[0].do == "set them back in campaign.yaml"
+
+
+def test_a_candidate_of_exports_that_are_gone_or_changed_is_refused(campaign):
+    stopped(campaign)
+    (campaign / "exports" / "b.csv").rename(campaign / "b.csv")
+    with pytest.raises(StoreError) as error:
+        accept(campaign, "unseen_judges")
+    assert [p.what for p in error.value.problems[:-1]] == ["gone: exports/b.csv"]
+    (campaign / "exports" / "b.csv").write_text(MORE + "i0,w9,a\n")
+    with pytest.raises(StoreError) as error:
+        accept(campaign, "unseen_judges")
+    assert [p.what for p in error.value.problems[:-1]] == ["changed since: exports/b.csv"]
     (campaign / "b.csv").rename(campaign / "exports" / "b.csv")
     (campaign / "exports" / "c.csv").write_text("item,judge,label\ni0,w8,a\n")  # arrives later
     assert accept(campaign, "unseen_judges").published
+
+
+def test_a_candidate_of_other_code_names_the_versions(campaign, monkeypatch):
+    stopped(campaign)
+    packages = numeric_packages() | {"numpy": "99.0"}
+    for module in ("stages.build", "audit.verify.rebuild"):
+        monkeypatch.setattr(f"annot_pipeline.{module}.numeric_packages", lambda: packages)
+    with pytest.raises(StoreError) as error:
+        accept(campaign, "unseen_judges")
+    [problem, _] = error.value.problems
+    assert problem.where == "code"
+    assert problem.what.endswith("now 99.0")
 
 
 @pytest.mark.slow
@@ -176,8 +212,11 @@ def test_a_candidate_that_another_release_overtook_is_refused(campaign):
     (campaign / "exports" / "c.csv").write_text("item,judge,label\nk,w0,b\n")
     assert build_release(load_campaign(campaign), silent)[0].release.version == "v0002"
     (campaign / "b.csv").rename(campaign / "exports" / "b.csv")
-    with pytest.raises(StoreError, match="another build published v0002"):
+    with pytest.raises(StoreError) as error:
         accept(campaign, "unseen_judges")
+    assert [problem.what for problem in error.value.problems[:-1]] == [
+        "it follows v0001; the newest is v0002"
+    ]
     assert Releases(campaign / "gold").versions() == ["v0001", "v0002"]
 
 
