@@ -91,6 +91,8 @@ SET = option("--set", SET_HELP, "a.b=c", action="append", default=[], dest="sets
 CAMPAIGN = (option("campaign", CAMPAIGN_HELP, "CAMPAIGN"), SET)
 RELEASE_HELP = "release to read, as v0012 (default: the newest)"
 RELEASE = option("--release", RELEASE_HELP, "V", default="latest")
+CANDIDATE_HELP = "release to read, as v0012, candidate or its run (default: the newest)"
+RELEASE_OR_CANDIDATE = option("--release", CANDIDATE_HELP, "V", default="latest")
 TASK = option("--task", "read only this task (default: all)", "TASK")
 OUTPUT: dict[str, Any] = {"type": Path, "default": None}
 DESIGNS = ("easl", "controlled", "tournament", "adequacy", "validate", "audit", "labels")
@@ -158,11 +160,11 @@ TRACE = (
     *CAMPAIGN,
     option("item", "an item, one of two compared items, or both as 'a | b'", "ITEM"),
     TASK,
-    RELEASE,
+    RELEASE_OR_CANDIDATE,
 )
 ITEMS = (
     *CAMPAIGN,
-    RELEASE,
+    RELEASE_OR_CANDIDATE,
     TASK,
     flag("--uncertain", "only items whose label is not certain"),
     option("--label", "only items with this label", "LABEL"),
@@ -188,7 +190,7 @@ BISECT = (
 DIFF = (
     *CAMPAIGN,
     option("old", "older release, as v0001 (default: the one before the newest)", "V1", nargs="?"),
-    option("new", "newer release, as v0002, latest or candidate (default: latest)", "V2",
+    option("new", "newer release, as v0002, latest, candidate or its run (default: latest)", "V2",
            nargs="?", default="latest"),
     option("--output", "write every changed cell to this Parquet file or folder",
            "FILE.parquet|FOLDER", **OUTPUT),

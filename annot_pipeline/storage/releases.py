@@ -121,15 +121,20 @@ class Releases:
         return self._read(resolved_version, pointer)
 
     def get_or_candidate(self, version: str = "latest") -> Release:
-        """Return a release by version, or the newest candidate, for people who look at it.
+        """Return a release by version, or a candidate by its run, for people who look at it.
+
+        ``candidate`` is the newest one.
 
         Raises
         ------
         StoreError
-            As `get` does; or there is no candidate.
+            As `get` does; or there is no candidate, or several runs begin so.
         """
-        if version == CANDIDATE and self.candidates:
-            return self.candidates.get()
+        candidates = self.candidates
+        if candidates and version == CANDIDATE:
+            return candidates.get()
+        if candidates and version and any(run.startswith(version) for run in candidates.runs()):
+            return replace(candidates.get(version), version=version)
         return self.get(version)
 
     def read(self, version: str = "latest") -> Release:

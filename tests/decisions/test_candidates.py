@@ -233,6 +233,27 @@ def test_a_candidate_can_be_asked_for_and_is_kept_on_request(campaign):
     assert Candidates(campaign / "store").runs() == [built.run]
 
 
+def test_a_candidate_is_compared_and_traced_by_its_run(campaign, capsys):
+    stopped(campaign, keep=True)
+    [run] = Candidates(campaign / "store").runs()
+    (campaign / "exports" / "b.csv").write_text(MORE + "i0,w9,a\n")
+    stopped(campaign)
+    assert main(["diff", str(campaign), "latest", run[:8], "--no-causes"]) == 0
+    assert f"v0001 to {run[:8]}" in capsys.readouterr().out
+    assert main(["diff", str(campaign), run, "candidate", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["from"], document["to"]) == (run, "candidate")
+    assert [change["name"] for change in document["inputs"]["exports"]["changed"]] == [
+        "exports/b.csv"
+    ]
+    assert main(["trace", str(campaign), "i9", "--release", run[:8], "--json"]) == 0
+    [document] = json.loads(capsys.readouterr().out)["traces"]
+    assert len(document["judgments"]) == 1
+    assert main(["items", str(campaign), "--release", run[:8]]) == 0
+    assert main(["diff", str(campaign), "latest", "0123nothing"]) == 1
+    assert "no release 0123nothing" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_the_same_build_again_makes_no_second_candidate_and_old_ones_go(campaign):
     stopped(campaign)
