@@ -31,8 +31,8 @@ AnyJob: TypeAlias = "NightlyJob | dg.JobDefinition"
 
 
 @dataclass(frozen=True)
-class FailedBuild:
-    """What is known of a build that failed.
+class EndedBuild:
+    """What hooks are told of a run.
 
     Parameters
     ----------
@@ -41,7 +41,8 @@ class FailedBuild:
     run_id, job
         The run, as Dagster knows it.
     message
-        What went wrong, where, what is allowed and what to do: text of several lines.
+        Of a build that failed what went wrong, where, what is allowed and what to do, text of
+        several lines; of one that succeeds, which run had failed, and how this one ended.
     """
 
     campaign: str
@@ -50,24 +51,12 @@ class FailedBuild:
     message: str
 
 
-@dataclass(frozen=True)
-class RecoveredBuild:
-    """What is known of the first build that succeeds after an alert.
+class FailedBuild(EndedBuild):
+    """A build that failed."""
 
-    Parameters
-    ----------
-    campaign
-        Name of the campaign.
-    run_id, job
-        The run, as Dagster knows it.
-    message
-        Which run had failed, and how this one ended.
-    """
 
-    campaign: str
-    run_id: str
-    job: str
-    message: str
+class RecoveredBuild(EndedBuild):
+    """The first build that succeeds after an alert."""
 
 
 OnFailure = Callable[[FailedBuild], object]
@@ -170,7 +159,7 @@ def _called(
     context: dg.RunStatusSensorContext,
     hook: str,
     function: Callable[[Any], object] | None,
-    build: FailedBuild | RecoveredBuild,
+    build: EndedBuild,
     what: str,
 ) -> dg.SkipReason:
     """Call a hook; whatever it raises stops no sensor. Returns what the sensor shows."""

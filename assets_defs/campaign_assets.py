@@ -82,7 +82,7 @@ class Layout:
         Returns the spec of an asset as it shall be, key and all.
     """
 
-    key_prefix: tuple[str, ...] = ()
+    key_prefix: str | Sequence[str] = ()
     group_name: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     translate: Translate | None = None
@@ -212,7 +212,7 @@ class CampaignAssets:
         }
 
     def _key(self, *parts: str) -> dg.AssetKey:
-        return dg.AssetKey([*self.layout.key_prefix, self.name, *parts])
+        return dg.AssetKey([self.name, *parts]).with_prefix(self.layout.key_prefix)
 
     def _upstream(self, kind: str, table: str) -> list[tuple[str, str]]:
         """Return the assets that one is made of: nothing runs before the steps that it needs."""

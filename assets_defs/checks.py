@@ -51,6 +51,20 @@ def check_result(asset: dg.AssetKey, gates: Sequence[GateResult]) -> dg.AssetChe
     )
 
 
+def log_check(
+    context: dg.OpExecutionContext | dg.AssetExecutionContext,
+    asset: dg.AssetKey,
+    result: dg.AssetCheckResult,
+) -> None:
+    """Record a check that was not planned with the run: Dagster shows it as it went, or not."""
+    context.log_event(
+        dg.AssetCheckEvaluation(  # type: ignore[arg-type]  # ops log checks too
+            asset, result.check_name or CHECK, result.passed, result.metadata,
+            severity=result.severity, description=result.description,
+        )
+    )  # fmt: skip
+
+
 def gate_figures(gates: Sequence[GateResult]) -> dict[str, float]:
     """Return the figures of gates as metadata of a materialization: Dagster plots their history."""
     return {f"gate {gate.name}": gate.value for gate in gates if not gate.unchecked}

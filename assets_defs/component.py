@@ -101,20 +101,14 @@ class JudgmentCampaign(dg.Component, dg.Model, dg.Resolvable):
         try:
             overrides = self.overrides | ({"owners": self.owners} if self.owners else {})
             load = partial(load_campaign, context.path / self.campaign, overrides=overrides)
-            prefix = [self.key_prefix] if isinstance(self.key_prefix, str) else self.key_prefix
             translate = self.translation
             layout = Layout(
-                tuple(prefix),
-                self.group_name,
-                self.tags,
+                self.key_prefix, self.group_name, self.tags,
                 translate and (lambda spec: translate(spec, spec)),
-            )
+            )  # fmt: skip
             return definitions_of(
-                load(),
-                reload=load,
-                layout=layout,
-                on_failure=self.on_failure,
+                load(), layout, reload=load, on_failure=self.on_failure,
                 on_recovery=self.on_recovery,
-            )
+            )  # fmt: skip
         except AnnotError as error:  # its words say all, frames of ours would hide them
             raise error.with_traceback(None) from None

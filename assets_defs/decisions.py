@@ -5,7 +5,8 @@ from pydantic import Field
 
 from assets_defs.automation import CAMPAIGN_TAG
 from assets_defs.campaign_assets import CampaignAssets
-from assets_defs.checks import CHECK
+from assets_defs.checks import log_check
+from assets_defs.expectations import expectation_result
 from assets_defs.stage_assets import in_dagster
 
 
@@ -43,13 +44,8 @@ def publish_candidate_job(assets: CampaignAssets) -> dg.JobDefinition:
                     else None,
                 )
             )
-        check = release_check(assets, publication.checks)
-        context.log_event(
-            dg.AssetCheckEvaluation(  # type: ignore[arg-type]  # ops log checks too
-                assets.release_key, CHECK, check.passed, check.metadata,
-                severity=check.severity, description=check.description,
-            )
-        )  # fmt: skip
+        log_check(context, assets.release_key, release_check(assets, publication.checks))
+        log_check(context, assets.release_key, expectation_result(assets))
 
     @dg.job(
         name=f"{assets.name}_publish_candidate",

@@ -70,21 +70,17 @@ def build_definitions(
     annot_pipeline.errors.ConfigError
         The campaign is not valid; all problems at once.
     """
-    prefix = (key_prefix,) if isinstance(key_prefix, str) else tuple(key_prefix)
     load = partial(load_campaign, campaign, overrides=overrides)
     return definitions_of(
-        load(),
-        reload=load,
-        layout=Layout(prefix, group_name, tags or {}, translate),
-        on_failure=on_failure,
-        on_recovery=on_recovery,
-    )
+        load(), Layout(key_prefix, group_name, tags or {}, translate), reload=load,
+        on_failure=on_failure, on_recovery=on_recovery,
+    )  # fmt: skip
 
 
 def definitions_of(
     campaign: LoadedCampaign,
-    *,
     layout: Layout | None = None,
+    *,
     reload: Callable[..., LoadedCampaign] | None = None,
     progress: Progress | None = None,
     on_failure: OnFailure | str | None = None,
@@ -103,8 +99,7 @@ def definitions_of(
             *(step_assets(assets, step, progress) for step in assets.steps),
             release_asset(assets, progress),
         ],
-        # where a person waits (annot build) the release is all that is asked for
-        asset_checks=[] if progress else [expectation_check(assets)],
+        asset_checks=[expectation_check(assets)],
         jobs=jobs,
         resources={assets.settings_key: RunSettings()},
         schedules=[schedule],

@@ -23,41 +23,15 @@ from annot_pipeline.storage.tables import StoredTable, read_verified_groups
 
 INTERNAL = {
     "exports": "Exports of this build. One row per file.",
-    "record_files": "Parsed exports. One row per file.",
-    "item_rows": "Rows of the item tables.",
-    "comparisons": "Comparisons of two outputs by a judge, from preferences, rankings and HITs.",
-    "not_compared": "Ranked outputs that are in no comparison, with the reason.",
-    "next_hits": "Slots of the next HITs: item, reason and probability of its selection, state.",
     "settled": "Every record with its judgment id and preliminary fate; judges have raw names.",
     "controlled": "Every record with its judgment id and final fate; judges have raw names.",
-    "judge_tests": "Verdict of judge control for every task and judge.",
-    "control_pairs": "Controls with the ordinary judgments that they are compared with.",
-    "known_answers": "Judges' answers to questions with a known answer.",
-    "standardized": "Scalar judgments that count, with their z-scores.",
-    "agreement_changes": "Agreement in this build and in the newest release.",
-    "prevalence_changes": "Prevalence of classes in this build and in the newest release.",
-    "label_changes": "Number of items per task whose label differs from the newest release.",
-    "judge_changes": "Number of judgments per task by judges who are not in the newest release.",
-    "vanished_judgments": "Judgments and items per task that only the newest release has.",
-    "judge_scores": "Statistics of each judge's use of the scale.",
-    "judge_contradictions": "Contradictions within a judge's comparisons, by judge (raw names).",
-    "segment_contradictions": "Contradictions within a judge's comparisons, by segment.",
-    "comparison_times": "Seconds per ranking and per comparison, by number of words in the source.",
-    "tasks": "The tasks, their kinds and classes.",
-    "judge_figures": "Statistics of judges from the label model.",
-    "label_fits": "Result of the label model's fit for each task.",
-    "names": "Names of tasks, labels, items and judges, used to find similar names.",
-    "controls_met": "Kinds of controls that each judge of a task received.",
-    "costs": "Cost of judgments by task, if exports contain rewards.",
 }
-"""Tables of the store."""
+"""Tables of the store that are assets."""
 
 
 def table_description(table: str) -> str:
     """Return a one-sentence description of a table."""
-    if table in GOLD:
-        return f"One row per {GOLD[table].row}."
-    return INTERNAL.get(table, "Working state of the pipeline.")
+    return f"One row per {GOLD[table].row}." if table in GOLD else INTERNAL[table]
 
 
 def location_metadata(gold: str, name: str) -> dict[str, Any]:

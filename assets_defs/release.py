@@ -11,7 +11,8 @@ from annot_pipeline.errors import GateError, StoreError
 from annot_pipeline.gates import GATES, RELEASE, Gate, GateResult
 from annot_pipeline.stages.build import MAKER, STAGES, Build, Progress, StageRun
 from assets_defs.campaign_assets import CampaignAssets
-from assets_defs.checks import check_result, check_spec, gate_figures
+from assets_defs.checks import check_result, check_spec, gate_figures, log_check
+from assets_defs.expectations import expectation_result
 from assets_defs.metadata import gold_metadata, location_metadata
 from assets_defs.stage_assets import in_dagster, log_levels, retry_policy
 
@@ -46,6 +47,8 @@ def release_asset(assets: CampaignAssets, progress: Progress | None) -> dg.Asset
             raise
         yield release_check(assets, publication.checks)
         yield from release_events(assets, build, publication, context.instance)
+        if progress is None:  # else a person waits (annot build), and asks for the release alone
+            log_check(context, assets.release_key, expectation_result(assets))
 
     return release
 

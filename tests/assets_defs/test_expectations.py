@@ -16,7 +16,7 @@ from annot_pipeline.stages.gold import check_tables
 from annot_pipeline.storage.releases import Releases
 from assets_defs import build_definitions, expectations
 from assets_defs.definitions import definitions_of
-from tests.assets_defs.campaigns import write_campaign
+from tests.assets_defs.campaigns import ROWS, write_campaign, write_export
 
 
 @pytest.fixture
@@ -32,8 +32,10 @@ def evaluation(campaign: Path) -> dg.AssetCheckEvaluation:
     released = result.asset_materializations_for_node("small__release")
     assert released, "the release is published whatever the checks say"
     [check] = [
-        of for of in result.get_asset_check_evaluations() if of.check_name == expectations.CHECK
-    ]
+        event.event_specific_data for event in result.all_events
+        if event.event_type_value == "ASSET_CHECK_EVALUATION"
+        and event.event_specific_data.check_name == expectations.CHECK
+    ]  # fmt: skip
     return check
 
 
@@ -66,6 +68,28 @@ def test_what_gates_did_not_see_is_told_and_stops_nothing(campaign, monkeypatch)
     assert not check.passed
     assert check.severity == dg.AssetCheckSeverity.WARN
     assert "labels: probability is below 0 or above 1 in 9 rows" in str(check.description)
+
+
+@pytest.mark.slow
+def test_where_a_gate_stops_the_release_the_check_did_not_run(campaign):
+    """Dagster takes a check that is planned in a run that fails as failed."""
+    job = build_definitions(campaign).resolve_job_def("small_nightly")
+    key = dg.AssetCheckKey(dg.AssetKey(["small", "release"]), expectations.CHECK)
+    with dg.DagsterInstance.ephemeral() as instance:
+
+        def statuses() -> list[str]:
+            records = instance.event_log_storage.get_asset_check_execution_history(key, limit=9)
+            return [record.status.value for record in records]
+
+        write_export(campaign, ROWS + ",w1,a\n" * 9)
+        assert not job.execute_in_process(instance=instance, raise_on_error=False).success
+        assert statuses() == []
+        write_export(campaign)
+        assert job.execute_in_process(instance=instance).success
+        assert statuses() == ["SUCCEEDED"]
+        write_export(campaign, ROWS + ",w1,a\n" * 9)
+        assert not job.execute_in_process(instance=instance, raise_on_error=False).success
+        assert statuses() == ["SUCCEEDED"]
 
 
 @pytest.mark.slow
