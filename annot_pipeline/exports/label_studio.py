@@ -265,10 +265,8 @@ def _cells(
     ]
     answers = {name: chosen for name, chosen in _answers(annotation).items() if chosen}
     if not answers and not plain and not any(question.several for question in questions):
-        has_others = bool(_results(annotation))
-        yield _Cell(
-            {}, not_asked=UNMAPPED if has_others else "empty annotation: nothing was answered"
-        )
+        why = UNMAPPED if _results(annotation) else "empty annotation: nothing was answered"
+        yield _Cell({}, not_asked=why)
         return
     yield from plain
     for question in questions:

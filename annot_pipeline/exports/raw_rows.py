@@ -184,18 +184,11 @@ class Opening:
     def with_options(cls, path: Path, name: str, options: ReadOptions, **more: Any) -> Opening:
         """Return the opening that ``options`` of a source describe, with other parameters."""
         return cls(
-            path,
-            name,
-            delimiter=options.delimiter,
-            quote=options.quote,
-            escape=options.escape,
-            encoding=options.encoding,
-            header=options.columns and tuple(options.columns),
-            multilabel=options.multilabel,
-            multiple=tuple(options.multiple.items()),
-            document_fields=options.document_fields,
-            **more,
-        )
+            path, name, delimiter=options.delimiter, quote=options.quote, escape=options.escape,
+            encoding=options.encoding, header=options.columns and tuple(options.columns),
+            multilabel=options.multilabel, multiple=tuple(options.multiple.items()),
+            document_fields=options.document_fields, **more,
+        )  # fmt: skip
 
     @property
     def gzipped(self) -> bool:
@@ -224,10 +217,8 @@ class Opening:
                     self._check_start(start)
                     yield file
                 elif start and not start.startswith(GZIP):
-                    raise self.broken(
-                        "is not a gzip file, but its name ends in .gz",
-                        "rename it, or fetch it again",
-                    )
+                    do = "rename it, or fetch it again"
+                    raise self.broken("is not a gzip file, but its name ends in .gz", do)
                 else:
                     with gzip.open(file, "rb") as unzipped:
                         bounded = Bounded(cast("IO[bytes]", unzipped), self)
@@ -308,9 +299,7 @@ class Opening:
                 if start.startswith(bytes_):
                     raise self.broken(what, do)
             if HTML.match(start):
-                do = (
-                    "log in and fetch the export again: servers send a page when they refuse access"
-                )
+                do = "log in and fetch the export again: servers that refuse access send a page"
                 raise self.broken("is an HTML page, not an export", do)
 
     def undecodable(self, where: str = "") -> InputError:

@@ -234,6 +234,51 @@ def test_rows_leave_every_format_that_has_rows(tmp_path, form):
     assert lineage["source_row"].to_pylist().count(1) == 1
 
 
+def annotated(people: dict[str, int | str], **task: Any) -> list[dict[str, Any]]:
+    """Return tasks of Label Studio that each of some people annotated, the last one cancelled."""
+    return [
+        {"id": n, "data": {"text": f"text {n}"}, "predictions": [], **task,
+         "annotations": [
+             {"id": f"{n}{name}", "completed_by": who, "was_cancelled": n == 3,
+              "result": [{"from_name": "kind", "type": "choices",
+                          "value": {"choices": ["ab"[n % 2]]}}]}
+             for name, who in people.items()
+         ]}
+        for n in range(4)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "form", ["list", *(pytest.param(form, marks=pytest.mark.slow) for form in ("gzip", "storage"))]
+)
+def test_annotations_leave_exports_of_label_studio(tmp_path, form):
+    """Also where other keys of a task name people; of the others nothing changes."""
+    emails = {name: f"{name}@lab.org" for name in ("ann", "dora.green", "bob")}
+    people = {name: {"id": n, "email": email} for n, (name, email) in enumerate(emails.items(), 7)}
+    tasks = annotated(people, updated_by=[{"user_id": 8}], drafts=[{"user": emails["dora.green"]}])
+    others = annotated({name: people[name] for name in ("ann", "bob")})
+    source = {"format": "label_studio", "fields": {
+        "item": "task_id", "judge": "completed_by.email", "label": "choice",
+    }}  # fmt: skip
+    name = "a.json.gz" if form == "gzip" else "a.json"
+    data = json.dumps(tasks).encode()
+    if form == "storage":  # one task a file
+        tasks, others = tasks[:1], others[:1]
+        data = json.dumps(tasks[0]).encode()
+    packed = gzip.compress(data) if form == "gzip" else data
+    folder = with_export(tmp_path / "campaign", name, packed, **source)
+    forgotten(folder, emails["dora.green"])
+    assert named_in(folder, emails["dora.green"]) == []
+    [path] = (path for path in (folder / "store" / "archive").rglob("*") if path.is_file())
+    left = gzip.decompress(path.read_bytes()) if form == "gzip" else path.read_bytes()
+    assert json.loads(left) == others
+    packed = json.dumps(others).encode()
+    packed = gzip.compress(packed) if form == "gzip" else packed
+    alone = with_export(tmp_path / "alone", name, packed, **source)
+    labels = [load_gold(one / "gold", "labels").to_pylist() for one in (folder, alone)]
+    assert labels[0] == labels[1]
+
+
 @pytest.mark.parametrize("text", [f"{ROWS}i9,w0,{PERSON}\n", f"{ROWS}i9 of {PERSON},w0,a\n"])
 def test_a_name_in_other_cells_is_refused(campaign, text):
     (campaign / "exports" / "a.csv").write_text(text)

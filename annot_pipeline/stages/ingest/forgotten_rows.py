@@ -9,6 +9,7 @@ import gzip
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from string import punctuation
 from typing import Any
@@ -23,6 +24,7 @@ from annot_pipeline.config import ItemSource, LoadedCampaign, Source
 from annot_pipeline.config.signature import digest
 from annot_pipeline.errors import InputError, Problem
 from annot_pipeline.exports import Opening
+from annot_pipeline.exports.label_studio import task_of
 from annot_pipeline.exports.line_numbers import STARTS
 from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.stages.ingest.opened_exports import open_export
@@ -35,6 +37,9 @@ from annot_pipeline.storage.files import atomic_write
 from annot_pipeline.storage.forgotten import Forgotten, forgotten_among
 from annot_pipeline.storage.keys import derive, judge_key
 from annot_pipeline.storage.store_layout import WITHOUT_FORGOTTEN
+
+WORKED_ON_BY = {"annotators", "comment_authors", "drafts", "last_created_by", "updated_by"}
+"""Keys of Label Studio, read by nobody here, that name people who worked on a task."""
 
 
 def without_forgotten(
@@ -195,13 +200,24 @@ def _without_elements(export: MatchedExport, source: Source, data: bytes, rows: 
     return json.dumps(document[""], ensure_ascii=False).encode()
 
 
+def _without_annotations(_: MatchedExport, source: Source, data: bytes, rows: set[int]) -> bytes:
+    """Return tasks of Label Studio without some annotations, and without notes on who worked."""
+    document = parse_bounded_json(data.decode(source.options.encoding).removeprefix("\ufeff"))
+    tasks = [task_of(document)] if isinstance(document, dict) else document
+    numbers = count(1)
+    for task in tasks:
+        task["annotations"] = [one for one in task["annotations"] if next(numbers) not in rows]
+        for holder in (task, *task["annotations"]):
+            for name in WORKED_ON_BY & holder.keys():
+                del holder[name]
+    return json.dumps(tasks, ensure_ascii=False).encode(source.options.encoding)
+
+
 Remove = Callable[[MatchedExport, Source, bytes, set[int]], bytes]
 WRITERS: Mapping[str, Remove] = {
-    "csv": _without_lines,
-    "mturk": _without_lines,
-    "appraise": _without_lines,
-    "jsonl": _without_lines,
+    **dict.fromkeys(("csv", "mturk", "appraise", "jsonl"), _without_lines),
     "parquet": _without_parquet_rows,
     "json": _without_elements,
+    "label_studio": _without_annotations,
 }
 """How rows are removed, by format."""
