@@ -172,9 +172,15 @@ def test_a_task_with_new_rows_is_scored_alone(campaign, scored, tmp_path):
 
 @pytest.fixture
 def crowds(tmp_path):
-    """Two tasks with labels enough to weigh votes by themselves, and two that share weights."""
+    """Two tasks with labels enough to weigh votes by themselves, and two that share weights.
+
+    Judges who guess count: tested over all tasks, they would fail by new labels in any task, and
+    their labels leave the others.
+    """
     path = write_campaign(tmp_path / "campaign", Shape(labels=2_400, scores=0, comparisons=0,
                                                        tasks=2, judges=8))  # fmt: skip
+    with path.open("a") as file:
+        file.write("quality: {labels: measure}\n")
     for task in (2, 3):
         rows = label_rows(Shape(judges=8), task, 900)
         csv.write_csv(rows, path.parent / "exports" / f"labels-{task:02d}.csv")
