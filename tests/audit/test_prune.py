@@ -356,7 +356,7 @@ def test_a_catalog_that_cannot_be_written_does_not_stop_it(campaign, monkeypatch
     said: list[str] = []
     prune(load_campaign(campaign), 1, progress=said.append)
     assert Releases(campaign / "gold").versions() == ["v0003"]
-    assert any("the catalog is not renewed" in line for line in said)
+    assert any("the catalog is not written" in line for line in said)
 
 
 def test_the_commands(campaign, capsys):
