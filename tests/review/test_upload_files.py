@@ -232,9 +232,13 @@ def test_an_empty_batch(make):
 
 
 def test_rows_are_split_as_the_readers_split_them(tmp_path):
-    """Whatever stands in the file: numbers of rows, cells, and where Approve and Reject are."""
+    """Whatever stands in the file: numbers of rows, cells, and where Approve and Reject are.
+
+    Where a row that does not fit the header holds a quote, only the number of cells of the header
+    tells whether it goes on in the next line: of the wider upload nothing is said there.
+    """
     draw = random.Random(7)
-    path, n_read = tmp_path / "b.csv", 0
+    path, n_read, n_read_again = tmp_path / "b.csv", 0, 0
     nothing = {"counted": 0, "rejected": 1, "records": 1, "reason": "", "judge": None}
     nothing |= {"hit": None, "native_id": None, "status": None}
     for _ in range(1_000):
@@ -251,16 +255,20 @@ def test_rows_are_split_as_the_readers_split_them(tmp_path):
         written = Upload(of_batch, lambda _: [nothing], {}, Quality())
         target = io.StringIO(newline="")
         assert len(list(written.write(target))) == before[1]
+        if '"' in body and any(isinstance(cells, str) for cells in before[0].values()):
+            continue
+        n_read_again += 1
         path.write_bytes(target.getvalue().encode())
         after = read_all(Opening(path, "b.csv", delimiter=","))
         assert after[1] == before[1]
         for number, cells in before[0].items():
             assert after[0][number][: len(cells)] == cells or isinstance(cells, str)
     assert n_read > 500
+    assert n_read_again > 100
 
 
 def read_all(opening: Opening) -> tuple[dict[int, Any], int]:
-    export = READERS["csv"](opening)
+    export = READERS["mturk"](opening)
     rows: dict[int, Any] = {}
     for chunk in export.chunks:
         for place, number in enumerate(chunk.row.tolist()):
