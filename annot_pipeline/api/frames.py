@@ -107,10 +107,8 @@ class Frame:
             role = next((role for role in ROLES.get(name, ()) if role in self.values), None)
             new_name = name if role is None else self.names.get(name, name)
             if new_name in columns:
-                raise ConfigError(
-                    "the result would have two columns of one name",
-                    [Problem(new_name, "is a column of the result", do="rename yours")],
-                )
+                problem = Problem(new_name, "is a column of the result", do="rename yours")
+                raise ConfigError("the result would have two columns of one name", [problem])
             columns[new_name] = table[name] if role is None else self._restored(table[name], role)
         restored = pa.table(columns)
         if order:
@@ -190,9 +188,7 @@ def materialize(data: AnyFrame) -> AnyFrame:
     if isinstance(data, pa.Table):
         return data
     try:
-        if isinstance(data, pa.RecordBatch):
-            return pa.table(data)
-        if hasattr(data, "__arrow_c_stream__"):
+        if isinstance(data, pa.RecordBatch) or hasattr(data, "__arrow_c_stream__"):
             return pa.table(data)
     except (TypeError, ValueError, pa.ArrowException):
         pass  # a stream of something else, as a column

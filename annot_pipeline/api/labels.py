@@ -32,6 +32,10 @@ from annot_pipeline.methods.labels.models import LABEL_MODELS
 from annot_pipeline.methods.labels.votes import count_votes
 from annot_pipeline.stages.ingest.look_alikes import look_alikes
 
+CONFUSION = "judge true_label observed_label"
+LABEL_COLUMNS = (
+    "item label probability certain entropy n_judgments n_judges majority_label majority_share"
+)
 MISSING = "item, judge or label is missing"
 
 
@@ -164,20 +168,11 @@ def infer_labels(
     )  # fmt: skip
     return _result(
         read,
-        labels=gold.restore(
-            "labels",
-            "item label probability certain entropy n_judgments n_judges majority_label "
-            "majority_share",
-            order="item",
-        ),
+        labels=gold.restore("labels", LABEL_COLUMNS, order="item"),
         distributions=gold.restore(
             "label_distributions", "item label probability votes", order="item label"
         ),
-        confusion=gold.restore(
-            "judge_confusion",
-            "judge true_label observed_label probability",
-            order="judge true_label observed_label",
-        ),
+        confusion=gold.restore("judge_confusion", f"{CONFUSION} probability", order=CONFUSION),
         prevalence=gold.restore(
             "prevalence", "label prevalence vote_share", by=("task", "label_order")
         ),
@@ -206,12 +201,13 @@ def _task_classes(read: Frame, labels: Sequence[Any] | None) -> dict[str | None,
     if "task" not in read.values:
         return {None: read_classes(read, None).to_pylist()}
     tasks = read.values["task"].cast(TEXT)
-    return {
-        task: read_classes(
-            Frame(read.kind, read.names, {"label": values.filter(rows)}), None
-        ).to_pylist()
+    own = {
+        task: values.filter(pc.fill_null(pc.equal(tasks, task), False))
         for task in pc.unique(tasks).drop_null().to_pylist()
-        for rows in [pc.fill_null(pc.equal(tasks, task), False)]
+    }
+    return {
+        task: read_classes(Frame(read.kind, read.names, {"label": cells}), None).to_pylist()
+        for task, cells in own.items()
     }
 
 
@@ -248,7 +244,7 @@ def _fitted(
         read,
         labels=read.restore(labels, "item"),
         distributions=read.restore(distributions, "item label"),
-        confusion=read.restore(confusion, "judge true_label observed_label"),
+        confusion=read.restore(confusion, CONFUSION),
         prevalence=read.restore(prevalence),
         excluded=excluded,
         n_judgments=int(codes["item"].size),
