@@ -14,6 +14,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+from tests.browser import CHROMIUM, chromium
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -112,3 +119,35 @@ def until(holds: Callable[[], Any], what: str) -> Any:
             return actual
         time.sleep(1)
     raise AssertionError(f"not within {PATIENCE} s: {what}")
+
+
+def pictures(live: Deployment, folder: Path, asset: str, status: str) -> None:
+    """Take screenshots, which are not blank, of an asset's checks and of the asset graph.
+
+    One of the checks has the status. Without a browser there are none, unless REQUIRE_BROWSER is
+    set.
+    """
+    if not (CHROMIUM.is_file() or os.environ.get("REQUIRE_BROWSER")):
+        return
+    site, patience = f"http://127.0.0.1:{live.port}", PATIENCE * 1000
+    with chromium() as browser:
+        page = browser.new_page(viewport={"width": 1400, "height": 1000})
+        page.goto(f"{site}/assets/{asset}?view=checks")
+        page.get_by_text("gates").first.wait_for(timeout=patience)
+        page.get_by_text(status).first.wait_for(timeout=patience)
+        page.screenshot(path=folder / "checks.png")
+        page.goto(f"{site}/asset-groups")  # groups of many assets are folded
+        page.get_by_text(f"{asset.partition('/')[0]}_work").first.wait_for(timeout=patience)
+        page.goto(f"{site}/asset-groups/~explorer-graph/{quote(asset, '')}")
+        page.get_by_text("label_distributions").first.wait_for(timeout=patience)
+        page.wait_for_timeout(3000)
+        page.screenshot(path=folder / "assets.png")
+    for name in ("checks.png", "assets.png"):
+        pixels = imread(folder / name).reshape(-1, 4)[:, :3]
+        assert len(np.unique((pixels * 255).astype(np.uint8), axis=0)) > 100, name
+
+
+def skip_without_pictures() -> None:
+    """Say of a test that succeeded that it took no screenshots."""
+    if not CHROMIUM.is_file():
+        pytest.skip(f"all went well but the screenshots: no {CHROMIUM}")
