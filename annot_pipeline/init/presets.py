@@ -27,7 +27,7 @@ the rest) or all fields. Keys of a preset:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
@@ -48,11 +48,12 @@ from annot_pipeline.init.readings import read_view, unmapped_note
 from annot_pipeline.init.shapes import NO_QUESTION, is_few, question_lines
 from annot_pipeline.init.table import Column, Sheet
 from annot_pipeline.init.trial import try_reading, used_columns
-from annot_pipeline.init.views import parsed, rows_view
+from annot_pipeline.init.views import numbered_views, parsed, rows_view
 
 FOLDER = Path(__file__).parent / "presets"
 FORMATS = ("csv", "json", "jsonl", "parquet")
 LONGEST_NAME = 60
+CELLS = {"object": dict, "list": list}
 NESTED = "left out, since answers are spans or rankings:"
 Preset = Mapping[str, Any]
 
@@ -119,44 +120,42 @@ class _Interpreter:
         return [parsed(cell) for cell in self.sheet[name].filled[:5000].to_pylist()]
 
     def fits(self) -> bool:
-        preset, sheet = self.preset, self.sheet
-        needed = [any(map(self.find, n.split("|"))) for n in preset.get("columns", ())]
-        likes = [
-            any(fnmatchcase(n, g) for n in sheet.names) for g in preset.get("columns_like", ())
-        ]
-        if not all([*needed, *likes]) or any(map(self.find, preset.get("absent", ()))):
-            return False
-        if preset.get("format", self.group.first.format) != self.group.first.format:
-            return False
-        for columns, pattern in preset.get("values", {}).items():
-            found = self.first(columns.split("|"))
-            if not found or not any(re.search(pattern, v.lower()) for v in sheet[found].counts):
-                return False
-        for name, kind in preset.get("cells", {}).items():
-            wanted = {"object": dict, "list": list}[kind]
-            cells = self.cells(self.find(name) or "")
-            if not cells or not all(isinstance(cell, wanted) for cell in cells):
-                return False
-        if preset.get("skip_when_numbered"):
-            from annot_pipeline.init.views import numbered_views
+        return not self._lacks() and all(self._conditions())
 
-            things = [set(v.parts) for v in numbered_views(sheet)]
-            if any({"system", "item"} & names.roles(p).keys() for parts in things for p in parts):
-                return False
+    def _lacks(self) -> bool:
+        """Return whether a column is missing, or one is there that others have."""
+        preset, named = self.preset, self.sheet.names
+        needed = (any(map(self.find, n.split("|"))) for n in preset.get("columns", ()))
+        likes = (any(fnmatchcase(n, g) for n in named) for g in preset.get("columns_like", ()))
+        return (
+            not all(needed)
+            or not all(likes)
+            or any(map(self.find, preset.get("absent", ())))
+            or preset.get("format", self.group.first.format) != self.group.first.format
+        )
+
+    def _conditions(self) -> Iterator[bool]:
+        """Yield whether cells, and how columns stand, are as the preset says."""
+        preset, sheet = self.preset, self.sheet
+        for columns, pattern in preset.get("values", {}).items():
+            counts = sheet[found].counts if (found := self.first(columns.split("|"))) else ()
+            yield any(re.search(pattern, value.lower()) for value in counts)
+        for name, kind in preset.get("cells", {}).items():
+            cells = self.cells(self.find(name) or "")
+            yield bool(cells) and all(isinstance(c, CELLS[kind]) for c in cells)
+        if preset.get("skip_when_numbered"):
+            parts = [p for view in numbered_views(sheet) for p in view.parts]
+            yield not any({"system", "item"} & names.roles(p).keys() for p in parts)
         if held := preset.get("contains"):
             likely = [n for n in sheet.names if fnmatchcase(n, held["column"])]
-            cells = [cell for n in likely for cell in sheet[n].filled[:20].to_pylist()]
-            if not any(f'"{held["text"]}"' in cell for cell in cells):
-                return False
-        if len(sheet.names) < preset.get("few_columns", 0):
-            return False
-        if (name := preset.get("not_repeated")) and any(
-            isinstance(c, list) and len({*map(str, c)}) < len(c) for c in self.cells(name)
-        ):
-            return False
-        if preset.get("first_column") and sheet.names[0] != preset["first_column"]:
-            return False
-        return not (preset.get("no_judge") and any("judge" in names.roles(n) for n in sheet.names))
+            texts = [cell for n in likely for cell in sheet[n].filled[:20].to_pylist()]
+            yield any(f'"{held["text"]}"' in text for text in texts)
+        yield len(sheet.names) >= preset.get("few_columns", 0)
+        if name := preset.get("not_repeated"):
+            lists = [cell for cell in self.cells(name) if isinstance(cell, list)]
+            yield all(len({*map(str, cell)}) == len(cell) for cell in lists)
+        yield sheet.names[0] == preset.get("first_column", sheet.names[0])
+        yield not (preset.get("no_judge") and any("judge" in names.roles(n) for n in sheet.names))
 
     def readings(self) -> list[Reading]:
         if not self.fits():
