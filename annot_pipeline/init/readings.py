@@ -576,7 +576,7 @@ class _Reader:
         if not lines:
             lines = [("item", "?", "")]
             self.questions.append(self._what_question())
-        elif self.judge and self.things:
+        elif (self.judge or self.is_one_judge) and self.things:
             lines = self._told_apart(lines, task, answers)
         if not answers:
             self.questions.append(self._answer_question())
@@ -607,6 +607,7 @@ class _Reader:
         rest = [
             c for c in rest if not names.roles(c.name).keys() - {"rank", "answer"}
             and not roles.NO_ANSWER & {*names.words(c.name)}
+            and next(iter(c.counts))[:2] not in ("[{", "{\"")
         ]  # fmt: skip
         options = [
             Option({"score" if c.numeric_share == 1 else "label": (c.name,)}, spoken(c))
@@ -628,20 +629,20 @@ class _Reader:
         self, lines: list[Line], task: list[Line], answers: Sequence[tuple[Column, Answer]]
     ) -> list[Line]:
         """Return lines under which a judge answers a thing once, as far as columns can say."""
-        sheet, judge = self.one, self.judge or ""
+        sheet, judges = self.one, [self.judge] if self.judge else []
         tasks = [
             n for n in sheet.names if any(sheet[n].expression in _parts(e) for _, e, _ in task)
         ]
-        key = [judge, *self.things, *tasks]
+        key = [*judges, *self.things, *tasks]
         n_rows = int((sheet.codes(*key) >= 0).sum())
         share = sheet.combinations(*key) / max(n_rows, 1)
         n_things = sheet.combinations(*self.things)
-        is_one = n_things == 1 and len(sheet) > sheet.combinations(judge)
+        is_one = n_things == 1 and len(sheet) > (sheet.combinations(*judges) if judges else 1)
         if (share >= ONCE and not is_one) or any(line[0] == "control" for line in lines):
             return lines
         if self.choice.with_role("control") and not is_one and len(self.things) > 1:
             return lines
-        used = {c.name for c, _ in answers} | {*self.things, judge, *tasks}
+        used = {c.name for c, _ in answers} | {*key}
         offered = [c for c in self.choice.offered() if c.name not in used]
         telling = telling_columns(sheet, key, offered)
         if self.named("item") or self.named("segment"):
@@ -659,7 +660,8 @@ class _Reader:
             return [*self._system_and_segment(sheet[self.things[0]], segment), *rest]
         if single and parts and sheet.combinations(*self.things, parts[0]) < ONCE * len(sheet):
             return self._with_part(lines, sheet[parts[0]])
-        if single and parts and sheet.combinations(judge, parts[0]) >= ONCE * len(sheet) and is_one:
+        is_part = parts and sheet.combinations(*judges, parts[0]) >= ONCE * len(sheet)
+        if single and is_part and is_one:
             return self._with_part(lines, sheet[parts[0]])
         is_repeated = any(REPEATS & {*names.words(c.name)} for c in offered)
         if is_repeated and not is_one:
@@ -720,13 +722,15 @@ class _Reader:
         likely = [*self.things, *(n for n in ids if n not in self.things)][:MOST_JOINED]
         joined = (some for size in (2, 3) for some in combinations(likely, size))
         least = ONCE * len(self.one)
-        return next((j for j in joined if self.one.combinations(self.judge or "", *j) >= least), ())
+        judges = [self.judge] if self.judge else []
+        return next((j for j in joined if self.one.combinations(*judges, *j) >= least), ())
 
     def _with_part(self, lines: list[Line], other: Column) -> list[Line]:
         """Return lines with a column for the item, or joined to it."""
         sheet, item = self.sheet, self.sheet[self.things[0]]
         self._claim(other)
-        is_whole = sheet.combinations(self.judge or "", other.name) >= ONCE * len(sheet)
+        judges = [self.judge] if self.judge else []
+        is_whole = sheet.combinations(*judges, other.name) >= ONCE * len(sheet)
         if is_whole and (item.n_distinct == 1 or sheet.determines(other.name, item.name)):
             self.things = [other.name]
             line: Line = ("item", other.expression, f"{other.n_distinct:,} different")

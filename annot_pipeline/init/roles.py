@@ -160,11 +160,19 @@ def _has_gaps(column: Column) -> bool:
     return bool(column.n_blank or abstentions(column.counts))
 
 
+KEY = "@key"
+"""Column of the keys of records that are an object's values."""
+
+
 def may_be_judge(sheet: Sheet, column: Column) -> bool:
     """Return whether cells may be names or numbers of people, whatever the column is called."""
     words = names.words(column.name)
     # an id may be the person's where what was judged has one of its own
-    is_id = words == ["id"] and any(is_called_id(n) for n in sheet.names if n != column.name)
+    others = [n for n in sheet.names if n != column.name]
+    is_id = words == ["id"] and any(map(is_called_id, others))
+    is_id |= column.name == KEY and any(
+        {"system", "segment"} & names.roles(n).keys() for n in others
+    )
     is_other = bool(names.roles(column.name) or (PERSONAL | NO_ANSWER) & {*words}) and not is_id
     if is_other or column.name.startswith(("Input.", "Answer.")):
         return False

@@ -110,19 +110,21 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
             return [matrix]
     if error is not None:
         raise error
-    if readings and not _offers_judges(readings):
+    if readings and not _offers_columns(readings):
         for view in cell_views(sheet):
             with suppress(NoJudgmentsError):
-                if _offers_judges(inner := read_view(view, format_, by_role)):
+                if _offers_columns(inner := read_view(view, format_, by_role)):
                     return inner
     return readings
 
 
-def _offers_judges(readings: Sequence[Reading]) -> bool:
-    """Return whether columns are offered where it is asked who judged."""
-    asked = [q for r in readings for q in r.questions if q.role == "judge"]
-    names_ = [n for q in asked for o in q.options for n in o.by_role.get("judge", ())]
-    return not asked or any(is_column("judge", n) for n in names_)
+def _offers_columns(readings: Sequence[Reading]) -> bool:
+    """Return whether columns are offered where it is asked who judged, or what was answered."""
+    asked = [q for r in readings for q in r.questions if q.role in ("judge", "label")]
+    return all(
+        any(is_column(role, n) for o in q.options for role in o.by_role for n in o.by_role[role])
+        for q in asked
+    )
 
 
 def _others(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> Iterator[list[Reading]]:
@@ -136,7 +138,9 @@ def _others(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> Iterator[list
             readings = read_view(view, format_, by_role)
         except NoJudgmentsError:
             continue
-        if _is_open(readings) or not _uses_parts(view, readings):
+        asked = {q.role for r in readings for q in r.questions}
+        is_deep = len(view.each) > 1  # it has all that other views of these rows have
+        if not (asked <= {"item"} if is_deep else not asked) or not _uses_parts(view, readings):
             keyed = _keyed(sheet, view, format_) if view.shape == "keys" else []
             if keyed and not _is_open(keyed):
                 yield keyed

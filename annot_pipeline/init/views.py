@@ -267,13 +267,12 @@ def cell_views(sheet: Sheet) -> Iterator[View]:
         if by_length[first] == by_length[second]:
             yield _taken_apart("parallel", sheet, first, lists[first][0], [second])
             yield _taken_apart("parallel", sheet, second, lists[second][0], [first])
-    for name in keyed:
-        yield _taken_apart("keys", sheet, name, None, [])
-    for name, (split, _) in lists.items():
-        if split is None:
-            view = _taken_apart("list", sheet, name, None, [])
-            yield view
-            yield from _within(view)
+    shapes = [("keys", name) for name in keyed]
+    shapes += [("list", name) for name, (split, _) in lists.items() if split is None]
+    for shape, name in shapes:
+        view = _taken_apart(shape, sheet, name, None, [])
+        yield from _within(view)  # which has all that the view itself has
+        yield view
     rows = rows_view(sheet)
     yield from _within(replace(rows, parts=tuple({*rows.sheet.names} - {*sheet.names})))
 

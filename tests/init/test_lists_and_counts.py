@@ -118,3 +118,60 @@ def test_lists_of_answers_of_judges_whom_nobody_names(tmp_path: Path, guess: Gue
     assert len(actual.used("judge")) == 8
     assert {"system", "segment", "score"} <= actual.fields().keys()
     assert "places in the list" in actual.notes
+
+
+def by_worker(*, repeated: bool) -> dict[str, Any]:
+    """Assignments of each worker, with ratings of systems and files; some a second time."""
+    chance = random.Random(5)
+
+    def ratings(n: int) -> list[dict[str, Any]]:
+        return [
+            {"system": f"s{k % 3}", "file": f"f{(n + k // 3) % 8}",
+             "votes": {"clear": chance.randint(1, 5), "natural": chance.randint(1, 5)}}
+            for k in range(12)
+        ]  # fmt: skip
+
+    return {
+        f"w{n}": {
+            "age": 20 + n % 3,
+            "work": {
+                f"a{n}": {"hit": f"h{n}", "state": ("ok", "late")[n % 2], "ratings": ratings(n)},
+                f"b{n}": {"hit": f"g{n}", "state": "ok", "ratings": ratings(n + 4 - repeated)},
+            },
+        }
+        for n in range(12)
+    }
+
+
+def test_ratings_in_assignments_of_each_worker(tmp_path: Path, guess: Guesses) -> None:
+    """The key of a record is the judge's; state, of a whole assignment, is no answer."""
+    path = write(tmp_path / "v.json", by_worker(repeated=False))
+    assert "--judge @key" in refusal(path)
+    actual = guess(path, judge="@key")
+    assert actual.used("task") == {("votes.clear",), ("votes.natural",)}
+    assert len(actual.used("judge")) == 12
+    assert actual.facts["fates"]["used"] == 2 * 12 * 24
+
+
+def test_what_tells_repeated_ratings_apart_is_asked(tmp_path: Path) -> None:
+    """Labels of whole assignments would be complete without a question."""
+    path = write(tmp_path / "v.json", by_worker(repeated=True))
+    with pytest.raises(ConfigError, match="tells these answers apart"):
+        guess_campaign([path], tmp_path, by_role={"judge": ("@key",)})
+
+
+def test_documents_of_one_judge_are_asked_about(tmp_path: Path, guess: Guesses) -> None:
+    """Without the document, the judge would label each system and prompt many times."""
+    chance = random.Random(6)
+    documents = [
+        {"id": f"d{n}", "samples": [
+            {"model": f"m{k % 4}", "prompt": f"p{k // 4}", "label": chance.choice(["good", "bad"])}
+            for k in range(8)
+        ]}
+        for n in range(20)
+    ]  # fmt: skip
+    path = write(tmp_path / "v.json", documents)
+    with pytest.raises(ConfigError, match="id tells these answers apart"):
+        guess_campaign([path], tmp_path, by_role={"judge": ("=ann",)})
+    actual = guess(path, judge="=ann", item="model,prompt,id")
+    assert len(actual.used("item")) == actual.facts["fates"]["used"] == 160
