@@ -71,7 +71,7 @@ FREE_TEXT = 20
 """Mean number of characters of answers that may be labels although hardly any repeats."""
 MEANS = frozenset({"mean", "avg", "average", "std", "sd", "stdev", "median", "ci", "var", "sem"})
 ANOTHER = "another answer? give it as --label or --score, too"
-EACH_QUESTION = "one task a question"
+EACH_QUESTION, EACH_ROW = "one task a question", "every row is another item"
 MOST_JOINED = 6
 """Columns of which two may name the item together."""
 SIDES = ("item_a", "item_b", "system_a", "system_b")
@@ -273,7 +273,7 @@ class _Reader:
         else:
             recurring = [t for t in named if 1 < self.sheet[t].n_distinct < len(self.sheet)]
             recurring = [t for t in recurring if self._is_whole_thing(t)]
-        varied = [t for t in named if self.sheet[t].n_distinct > 1]
+        varied = [t for t in named if self.sheet[t].n_distinct > 1 and self._is_whole_thing(t)]
         return next(iter(self.named("item") or recurring or varied), None)
 
     def _is_whole_thing(self, name: str) -> bool:
@@ -588,7 +588,8 @@ class _Reader:
         ranked = thing_columns(self.inputs())[:4]
         options = [Option({"item": (n,)}, spoken(self.sheet[n])) for n in ranked]
         if not options or self.judge is None or self.sheet[self.judge].is_unique:
-            options.append(Option({"item": ("row",)}, "every row is another item"))
+            n_whole = sum(map(self._is_whole_thing, ranked[:1]))  # else other texts differ in it
+            options.insert(n_whole * len(ranked), Option({"item": ("row",)}, EACH_ROW))
         return Question("item", "no column says what was judged", options, "Which one does?")
 
     def _answer_question(self) -> Question:
@@ -605,7 +606,7 @@ class _Reader:
             )
         rest = [c for c in self.choice.offered() if 1 < c.n_distinct <= 100 and c not in named]
         rest = [
-            c for c in rest if not names.roles(c.name).keys() - {"rank", "answer"}
+            c for c in rest if not names.roles(c.name).keys() - {"rank", "answer", "preference"}
             and not roles.NO_ANSWER & {*names.words(c.name)}
             and next(iter(c.counts))[:2] not in ("[{", "{\"")
         ]  # fmt: skip
@@ -711,7 +712,7 @@ class _Reader:
                 if c.name not in self.things and not roles.is_measured(c)
             ]  # fmt: skip
             options = [Option({"item": (n,)}, spoken(self.sheet[n])) for n in rest[:4]]
-            options.append(Option({"item": ("row",)}, "every row is another item"))
+            options.append(Option({"item": ("row",)}, EACH_ROW))
         return Question("item", text, options, ask)
 
     def _whole_item(self) -> tuple[str, ...]:

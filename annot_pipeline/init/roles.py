@@ -294,7 +294,7 @@ def answer_columns(
         if _is_id(column, is_named):
             continue
         is_short = column.numeric_share == 1 or unlikely != NO_ANSWER
-        others = {"rank"} | ({"text", "source", "reference"} if is_short else set())
+        others = {"rank", "preference"} | ({"text", "source", "reference"} if is_short else set())
         if not is_named and (
             roles.keys() - others or (unlikely - {"is", "has"}) & {*names.words(column.name)}
         ):

@@ -110,21 +110,21 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
             return [matrix]
     if error is not None:
         raise error
-    if readings and not _offers_columns(readings):
+    if readings and not _is_near(readings):
         for view in cell_views(sheet):
             with suppress(NoJudgmentsError):
-                if _offers_columns(inner := read_view(view, format_, by_role)):
+                inner = read_view(view, format_, by_role)
+                if _is_near(inner) and (_is_open(inner) or _uses_parts(view, inner)):
                     return inner
     return readings
 
 
-def _offers_columns(readings: Sequence[Reading]) -> bool:
-    """Return whether columns are offered where it is asked who judged, or what was answered."""
-    asked = [q for r in readings for q in r.questions if q.role in ("judge", "label")]
-    return all(
-        any(is_column(role, n) for o in q.options for role in o.by_role for n in o.by_role[role])
-        for q in asked
-    )
+def _is_near(readings: Sequence[Reading]) -> bool:
+    """Return whether answers are known, and columns offered where it is asked who judged."""
+    asked = [q for r in readings for q in r.questions if q.role == "judge"]
+    names_ = [n for q in asked for o in q.options for n in o.by_role.get("judge", ())]
+    are_known = all(r.expression("label") != "?" for r in readings)
+    return are_known and (not asked or any(is_column("judge", n) for n in names_))
 
 
 def _others(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> Iterator[list[Reading]]:

@@ -175,3 +175,36 @@ def test_documents_of_one_judge_are_asked_about(tmp_path: Path, guess: Guesses) 
         guess_campaign([path], tmp_path, by_role={"judge": ("=ann",)})
     actual = guess(path, judge="=ann", item="model,prompt,id")
     assert len(actual.used("item")) == actual.facts["fates"]["used"] == 160
+
+
+def test_winners_without_systems_are_labels(tmp_path: Path, guess: Guesses) -> None:
+    """A list of runs of each judge on a pair that nobody names the sides of."""
+    chance = random.Random(7)
+    rows = [
+        {"sample": f"q{n}", "judge_model": f"gpt-4-{j}", "pairwise": [
+            {"winner": chance.choice("AB"), "run_index": k} for k in range(4)
+        ]}
+        for n in range(15) for j in range(2)
+    ]  # fmt: skip
+    path = write(tmp_path / "v.json", rows)
+    assert "run_index tells these answers apart" in refusal(path)
+    actual = guess(path, item="sample,run_index")
+    assert actual.used("label") == {("A",), ("B",)}
+    assert actual.facts["fates"]["used"] == 120
+
+
+def test_a_text_beside_which_another_differs_is_not_the_item(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    chance = random.Random(8)
+    rows = [
+        (f"post {n % 25} asks for some help in a few words",
+         f"reply {n % 33} to it is a sentence too", chance.randint(0, 2))
+        for n in range(40)
+    ]  # fmt: skip
+    path = write_csv(tmp_path / "v.csv", [("seeker_post", "response_post", "level"), *rows])
+    with pytest.raises(ConfigError, match="no column says what was judged") as error:
+        guess_campaign([path], tmp_path, by_role={"judge": ("anonymous",)})
+    text = str(error.value)
+    assert text.index("--item row") < text.index("--item seeker_post")
+    assert len(guess(path, judge="=ann").used("item")) == 40  # both together, of one judge
