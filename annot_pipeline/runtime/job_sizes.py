@@ -55,12 +55,13 @@ class JobSizes:
         names: list[str] = []
         rows = 0
         for name, n in sizes:
-            if names and rows + n > self.partition_rows:
+            if names and (rows + n > self.partition_rows or n >= self.least_rows):
                 yield names
                 names, rows = [], 0
             names.append(name)
             rows += n
-            if rows >= self.least_rows and zlib.crc32(name.encode()) % self.end_one_in == 0:
+            is_end = n >= self.least_rows or zlib.crc32(name.encode()) % self.end_one_in == 0
+            if rows >= self.least_rows and is_end:
                 yield names
                 names, rows = [], 0
         if names:
