@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import hashlib
 import os
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -29,6 +30,10 @@ SMALL = 16 << 20
 aborts (5 of 120 on a busy machine, pyarrow 26), and a script that reads one table is that quick."""
 
 
+UNSTEADY_NS = 2_000_000_000
+"""Nanoseconds in which a file that changes twice may keep its time of change."""
+_digests: dict[tuple[int, int, int, int], str] = {}
+"""SHA-256 of files that this process has read, by device, inode, size and time of change."""
 UNIQUE = frozenset({"judgment_id", "public_id"})
 """Text columns of which no two rows are alike: to code them takes longer than to hold them."""
 
@@ -160,16 +165,12 @@ def as_published(
         Rows of a row group of files that are written; None: `ROW_GROUP`.
     """
     if len(table.files) == 1 and table.rows <= FILE_ROWS:
-        return [(path, partial(_only_file, table.files))]
+        return [(path, partial(table.files.__getitem__, 0))]
     write = partial(_write_rows, table, group_rows=group_rows)
     if table.rows <= FILE_ROWS:
         return [(path, partial(write, 0, path))]
     paths = [path / f"part-{n:05d}.parquet" for n in range(-(-table.rows // FILE_ROWS))]
     return [(file, partial(write, n * FILE_ROWS, file)) for n, file in enumerate(paths)]
-
-
-def _only_file(files: Sequence[TableFile]) -> TableFile:
-    return files[0]
 
 
 def _write_rows(table: StoredTable, first: int, path: Path, *, group_rows: int | None) -> TableFile:
@@ -190,7 +191,8 @@ def _rows(table: StoredTable, first: int, end: int) -> Iterator[pa.Table]:
     at = 0
     for file in table.files:
         if not table.rows or (at < end and at + file.rows > first):
-            yield from read_groups(_checked(file), plain=True, rows=(first - at, end - at))
+            some = verify_table(StoredTable((file,)))
+            yield from read_groups(some, plain=True, rows=(first - at, end - at))
         at += file.rows
 
 
@@ -206,13 +208,10 @@ def read_table(
     tasks
         Read no row groups that hold none of these tasks; rows of others may come along.
     """
-    tables = [_read_file(path, columns, tasks) for path in _paths(source)]
+    paths = [source] if isinstance(source, Path) else source.paths
+    tables = [_read_file(path, columns, tasks) for path in paths]
     # each row group has a dictionary of its own, and Arrow groups by no column of several
     return pa.concat_tables(tables).unify_dictionaries()
-
-
-def _paths(source: Source) -> list[Path]:
-    return [source] if isinstance(source, Path) else source.paths
 
 
 def _read_file(
@@ -232,14 +231,9 @@ def tasks_in(file: TableFile) -> list[str]:
     Raises
     ------
     StoreError
-        It is no Parquet any more.
+        The bytes are not those that were written.
     """
-    try:
-        named = read_table(file.path, ["task"])["task"]
-    except pa.ArrowMemoryError:
-        raise
-    except (pa.ArrowException, OSError):
-        raise damaged(file) from None
+    named = read_verified(StoredTable((file,)), ["task"])["task"]
     return sorted(name for name in pc.unique(named).to_pylist() if name is not None)
 
 
@@ -294,7 +288,7 @@ def read_groups(
     Where there are no rows, one table without any tells the columns. Of each file those rows alone
     that lie from the first of ``rows`` to before the second.
     """
-    for path in _paths(source):
+    for path in [source] if isinstance(source, Path) else source.paths:
         with pq.ParquetFile(regular(path)) as file:
             texts = [] if plain else _encoded(file.schema_arrow)
         with pq.ParquetFile(regular(path), read_dictionary=texts) as file:
@@ -350,7 +344,8 @@ def verify_table(table: StoredTable) -> StoredTable:
         The bytes are not those that were written.
     """
     for file in table.files:
-        _checked(file)
+        if not is_intact(file):
+            raise damaged(file)
     return table
 
 
@@ -375,7 +370,7 @@ def read_as_written(file: TableFile) -> pa.Table:
     StoreError
         The bytes are not those that were written.
     """
-    return pa.concat_tables(read_groups(_checked(file), plain=True))
+    return pa.concat_tables(read_groups(verify_table(StoredTable((file,))), plain=True))
 
 
 def read_verified_groups(table: StoredTable, columns: Sequence[str] = ()) -> Iterator[pa.Table]:
@@ -386,20 +381,22 @@ def read_verified_groups(table: StoredTable, columns: Sequence[str] = ()) -> Ite
     StoreError
         The bytes are not those that were written.
     """
-    for file in table.files:
-        yield from read_groups(_checked(file), columns or None)
-
-
-def _checked(file: TableFile) -> Path:
-    """Return where a table lies whose bytes are those that were written."""
-    if not is_intact(file):
-        raise damaged(file)
-    return file.path
+    yield from read_groups(verify_table(table), columns or None)
 
 
 def is_intact(file: TableFile) -> bool:
-    """Return whether the bytes are those that were written."""
-    return file_sha256(file.path) == file.sha256
+    """Return whether the bytes are those that were written; a process reads them once.
+
+    Links of a file are one. A file that was written just now is read again: a disk may give the
+    next change the same time.
+    """
+    status = os.stat(file.path)
+    version = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+    if (digest := _digests.get(version)) is None:
+        digest = file_sha256(file.path)
+        if time.time_ns() - status.st_mtime_ns > UNSTEADY_NS:
+            _digests[version] = digest
+    return digest == file.sha256
 
 
 def damaged(file: TableFile) -> StoreError:
