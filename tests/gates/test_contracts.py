@@ -12,7 +12,7 @@ from annot_pipeline.gates.parts import check_rules_by_chunk
 from annot_pipeline.gates.rules import Rule, rules_of
 from annot_pipeline.stages.gold import check_tables
 from annot_pipeline.stages.gold.check_tables import check_table, misshapen, violations
-from annot_pipeline.storage.tables import StoredTable, write_table
+from annot_pipeline.storage.tables import StoredTable, read_groups, write_table
 from tests.gates.broken_tables import broken_rows, good_rows, table_of
 
 NAMES = sorted(GOLD)
@@ -177,6 +177,57 @@ def test_a_table_of_other_columns_is_not_looked_into(tmp_path, monkeypatch):
     assert len(checked.broken) == 1
     empty = write_table(tmp_path / "t.parquet", LABELS.empty())
     assert check_table(LABELS, StoredTable((empty,))) == check_tables.Checked()
+
+
+@pytest.fixture
+def files_read(monkeypatch):
+    """Names of the files that are read, without those whose columns alone are."""
+    names = []
+
+    def logged(table, *of, **how):
+        names.extend(path.stem for path in table.paths)
+        return read_groups(table, *of, **how)
+
+    monkeypatch.setattr(check_tables, "read_groups", logged)
+    return names
+
+
+def labels_in_files(folder, rows_by_file):
+    files = [
+        write_table(folder / f"{name}.parquet", table_of(rows, LABELS))
+        for name, rows in rows_by_file.items()
+    ]
+    return StoredTable(tuple(files)), [file.sha256 for file in files]
+
+
+def test_files_that_kept_the_contract_are_not_read_again(tmp_path, files_read):
+    rows = good_rows(LABELS, 7)
+    by_file = {name: [row] for name, row in zip("abcdefg", rows, strict=True)}
+    whole, _ = labels_in_files(tmp_path, by_file)
+    old = [file.sha256 for file in whole.files if file.path.stem not in "cg"]
+    assert check_table(LABELS, whole, old) == check_tables.Checked()
+    assert {*files_read} == {*"bcdfg"}
+    files_read.clear()
+    gone = StoredTable(whole.files[:2] + whole.files[3:])
+    assert check_table(LABELS, gone, [file.sha256 for file in whole.files]) == (
+        check_tables.Checked()
+    )
+    assert not files_read
+
+
+def test_order_and_keys_are_held_across_files_that_are_not_new(tmp_path, files_read):
+    rows = good_rows(LABELS, 6)
+    twice = rows[1] | {"label": "other"}
+    by_file = {"a": rows[:2], "b": [twice], "c": rows[3:4], "d": rows[5:]}
+    table, digests = labels_in_files(tmp_path, by_file)
+    broken = check_table(LABELS, table, [digests[0], *digests[2:]]).broken
+    assert broken == check_table(LABELS, table).broken
+    assert broken == ("task, item repeats in 2 rows: 'task001' / 'item001', 'task001' / 'item001'",)
+    late = StoredTable((table.files[0], table.files[3], table.files[2]))
+    files_read.clear()
+    broken = check_table(LABELS, late, [digests[0], *digests[2:]]).broken
+    assert broken == ("rows are not sorted by task, item in 1 row: 'task003' / 'item003'",)
+    assert {*files_read} == {*"acd"}, "files that moved"
 
 
 def test_what_errs_is_told_apart_from_what_fails():
