@@ -97,6 +97,10 @@ class InputPartition:
         """Return the hash of each table's bytes."""
         return [table.sha256 for table in self.files.values()]
 
+    def partition(self, make: WritePartition, *values: Any) -> Partition:
+        """Return the partition that is made of these files and of other values."""
+        return Partition([self.hashes, *values], make, self.continues_previous)
+
     def slices(self, name: str) -> list[InputPartition]:
         """Return each file of one table as an input of its own."""
         return [

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.contracts import TEXT
 from annot_pipeline.contracts.stage_metrics import AnsweredShares, StageMetrics
 from annot_pipeline.errors import shorten
 from annot_pipeline.runtime.answered_shares import answered_shares
@@ -25,7 +26,6 @@ from annot_pipeline.runtime.hash_values import hash_values
 from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.runtime.listed_items import listed_of
 from annot_pipeline.runtime.partitions import (
-    Partition,
     input_partitions,
     input_slices,
     place_partition,
@@ -52,6 +52,8 @@ from annot_pipeline.storage.tables import (
     verify_table,
 )
 
+Tables: TypeAlias = Mapping[str, StoredTable | pa.Table]
+
 
 def set_judgments_aside(context: StageContext) -> StageOutput[StageMetrics]:
     """List the judgments that a calculation could not take."""
@@ -75,17 +77,20 @@ def _parsed_exports(context: StageContext) -> list[Path]:
 def describe_judges(context: StageContext) -> StageOutput[JudgeMetrics]:
     """Return the judges of all tasks."""
     controlled = {"controlled": verify_table(context.inputs["controlled"])}
-    whole = {
+    by_judge = {
         "assignments": context.queries.table("gold/assignments", controlled),
         "judge_kinds": context.read("judge_kinds"),
     }
-    small = {n: ByTask(context.read(n)) for n in context.inputs if n not in (*controlled, *whole)}
+    others = context.inputs.keys() - {*controlled, *by_judge}
+    tables_by_task = {name: ByTask(context.read(name)) for name in sorted(others)}
     partitions = []
     for inputs in input_partitions(context, "controlled"):
-        rows = {**whole, **{name: table.only(inputs.tasks) for name, table in small.items()}}
+        judges = read_verified(inputs.files["controlled"], ["judge_id"])["judge_id"].unique()
+        rows = {name: table.only(inputs.tasks) for name, table in tables_by_task.items()}
+        for name, table in by_judge.items():  # a new judge elsewhere is no news here
+            rows[name] = table.filter(is_in(table["judge_id"], judges.cast(TEXT)))
         describe = partial(_describe, context.partition_queries, inputs.files, rows)
-        fingerprint = [inputs.hashes, hash_values(list(rows.values()))]
-        partitions.append(Partition(fingerprint, describe))
+        partitions.append(inputs.partition(describe, hash_values(list(rows.values()))))
     tables, documents = run_partitions(context, partitions)
     table = tables["judges"]
     missing = _unequal_answers(read_verified(table, ["task", "judge", "n_judgments", "n_unscored"]))
@@ -155,13 +160,7 @@ def list_judgments(context: StageContext) -> StageOutput[StageMetrics]:
         known_tasks = tasks.filter(is_in(tasks["task"], whole.tasks))
         for inputs in whole.aligned():
             make = partial(_list, inputs.files, columns, known_tasks, items, salt)
-            partitions.append(
-                Partition(
-                    [inputs.hashes, known_tasks.to_pylist(), listed],
-                    make,
-                    continues_previous=inputs.continues_previous,
-                )
-            )
+            partitions.append(inputs.partition(make, known_tasks.to_pylist(), listed))
     tables, documents = run_partitions(context, partitions)
     return StageOutput(tables, StageMetrics(), documents)
 
@@ -214,24 +213,21 @@ def add_up_costs(context: StageContext) -> StageOutput[CostMetrics]:
     return StageOutput({"costs": costs}, CostMetrics(costs.to_pylist(), of_models, unread))
 
 
-def _asked(queries: Queries, query: str, inputs: Mapping[str, StoredTable | pa.Table]) -> pa.Table:
+def _asked(queries: Queries, query: str, inputs: Tables) -> pa.Table:
     """Return the result of a query over tables of the store and others."""
-    return queries.table(query, {name: _looked_at(table) for name, table in inputs.items()})
+    return queries.table(query, _verified(inputs))
 
 
-def _looked_at(table: StoredTable | pa.Table) -> StoredTable | pa.Table:
-    return verify_table(table) if isinstance(table, StoredTable) else table
+def _verified(inputs: Tables) -> Tables:
+    """Return tables, of which those of the store have the bytes that were written."""
+    return {n: verify_table(t) if isinstance(t, StoredTable) else t for n, t in inputs.items()}
 
 
 def trace_lineage(context: StageContext) -> StageOutput[LineageMetrics]:
     """Trace the fate and the place of every record."""
     columns = context.columns["controlled"]
     partitions = [
-        Partition(
-            inputs.hashes,
-            partial(_trace, inputs.files["controlled"], columns),
-            continues_previous=inputs.continues_previous,
-        )
+        inputs.partition(partial(_trace, inputs.files["controlled"], columns))
         for inputs in input_slices(context, "controlled")
     ]
     tables, documents = run_partitions(context, partitions)
@@ -278,7 +274,7 @@ def _by_query(
 def _query(
     queries: Queries,
     query: str,
-    inputs: Mapping[str, StoredTable | pa.Table],
+    inputs: Tables,
     folder: Path,
     table: str,
     key: str,
@@ -286,7 +282,7 @@ def _query(
     names: Callable[[], Iterable[str]] | None = None,
 ) -> TableFile:
     """Write the rows of a query as a partition; no reason in them has one of some names."""
-    verified = {name: _looked_at(read) for name, read in inputs.items()}
+    verified = _verified(inputs)
 
     @contextmanager
     def rows() -> Iterator[pa.RecordBatchReader]:
