@@ -488,15 +488,23 @@ def has_many(
     tasks
         ``kind`` of its tasks.
     fates
-        Of the judgments that count: copies of exports must not change it.
+        Of the judgments that count.
     """
     judgments = inputs.files[table]
+    if len(judgments.files) == 1 or [task["kind"] for task in tasks] != [kind]:
+        return False
+    return are_many(context, judgments.files, fates)
+
+
+def are_many(context: StageContext, files: Sequence[TableFile], fates: Collection[str]) -> bool:
+    """Return whether judgments are too many for one job: those of fates that count.
+
+    Copies of exports must not change it.
+    """
     most = context.sizes.task_judgments
-    if len(judgments.files) == 1 or judgments.rows <= most:
+    if sum(file.rows for file in files) <= most:
         return False
-    if [task["kind"] for task in tasks] != [kind]:
-        return False
-    counts = [partial(_n_of_fates, piece.files[table], [*fates]) for piece in inputs.slices(table)]
+    counts = [partial(_n_of_fates, StoredTable((file,)), [*fates]) for file in files]
     return sum(context.run(counts)) > most
 
 

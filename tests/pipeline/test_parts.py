@@ -22,7 +22,7 @@ from annot_pipeline.runtime.context import PARTITIONS
 from annot_pipeline.runtime.executors.local import LocalEngine
 from annot_pipeline.runtime.job_sizes import JobSizes
 from annot_pipeline.stages.build import Build, stages_for
-from annot_pipeline.stages.gold import trace_lineage
+from annot_pipeline.stages.gold import check_tables, trace_lineage
 from annot_pipeline.storage import tables
 from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.tables import (
@@ -64,6 +64,14 @@ def test_a_task_that_grows_or_comes_moves_no_far_end():
         assert before[0] == after[0]
         assert before[-1] == after[-1]
         assert len([part for part in after if part not in before]) < 6
+
+
+def test_a_task_that_is_large_enough_is_a_part_of_its_own():
+    sizes = JobSizes(100, least_rows=30, end_one_in=10**9)
+    rows_by_task = {"a": 4, "b": 40, "c": 5, "d": 30, "e": 200, "f": 29, "g": 29, "h": 29, "i": 29}
+    chunks = [["a"], ["b"], ["c"], ["d"], ["e"], ["f", "g", "h"], ["i"]]
+    assert sizes.chunk_tasks(rows_by_task) == chunks
+    assert sizes.chunk_tasks({**rows_by_task, "d": 60}) == chunks
 
 
 def rows():
@@ -184,17 +192,27 @@ def add(path, name, text):
     (path.parent / "exports" / name).write_text(text)
 
 
-LATE = "task,item,judge,label,truth,at\nlabels-02,late,judge-1,class-1,,2026-01-01T00:00:00Z\n"
+LATE = "task,item,judge,label,truth,at\nlabels-02,late,newcomer,class-1,,2026-01-01T00:00:00Z\n"
 
 
 # one file sorts before all others, one after them: what takes precedence is named, not numbered
 @pytest.mark.parametrize(
     "name", ["labels-00-late.csv", pytest.param("labels-zz-late.csv", marks=pytest.mark.slow)]
 )
-def test_parts_without_news_are_linked(campaign, tmp_path, name):
+def test_parts_without_news_are_linked(campaign, tmp_path, monkeypatch, name):
     before, _ = made_in_parts(campaign)
     add(campaign, name, LATE)
+    read = []
+
+    def logged(table, *of, **how):
+        read.extend(path.name for path in table.paths)
+        return read_groups(table, *of, **how)
+
+    monkeypatch.setattr(check_tables, "read_groups", logged)
     after, documents = made_in_parts(campaign)
+    for table in ("judgments", "lineage"):
+        names = {path.name for path in after[table].paths}
+        assert 0 < len(names.intersection(read)) <= 3, "the new file and its neighbours"
     for table in MADE_IN_PARTS:
         fresh = inodes(after[table]) - inodes(before[table])
         assert len(after[table].files) == 9
@@ -350,6 +368,30 @@ def test_a_copy_that_was_broken_off_is_made_again(tmp_path, monkeypatch, links):
         made = parts.link_partition(tmp_path, "t", "key", file)
         assert is_intact(made)
         assert made.path == tmp_path / "t-key.parquet"
+
+
+def test_a_process_reads_the_bytes_of_a_file_once(tmp_path, monkeypatch):
+    read = []
+    monkeypatch.setattr(tables, "file_sha256", lambda path: read.append(path) or file_sha256(path))
+    file = write_table(tmp_path / "of.parquet", pa.table({"task": ["a"]}))
+    read.clear()
+    changed = os.stat(file.path).st_mtime_ns
+    assert is_intact(file)
+    data = bytearray(file.path.read_bytes())
+    data[9] ^= 1
+    file.path.write_bytes(data)
+    os.utime(file.path, ns=(changed, changed))  # as a disk does with coarse times
+    assert not is_intact(file)
+    data[9] ^= 1
+    file.path.write_bytes(data)
+    os.utime(file.path, ns=(changed - 10**10, changed - 10**10))
+    read.clear()
+    for path in (file.path, parts.link_partition(tmp_path, "t", "key", file).path):
+        assert is_intact(replace(file, path=path))
+    assert read == [file.path]
+    data[9] ^= 1
+    file.path.write_bytes(data)
+    assert not is_intact(file)
 
 
 def test_several_files_become_one_with_the_same_bytes(tmp_path):

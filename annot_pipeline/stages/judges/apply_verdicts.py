@@ -20,7 +20,7 @@ def apply_verdicts(judgments: Iterable[pa.Table], judge_tests: pa.Table) -> Iter
     judgments
         ``task``, ``judge_id``, ``fate``, ``reason`` and more, in parts.
     judge_tests
-        As `control_judges` gives it.
+        As `finish_control` gives it.
     """
     dropped = judge_tests.filter(judge_tests["dropped"])
     keys = text_keys(dropped["task"], dropped["judge"]).combine_chunks()

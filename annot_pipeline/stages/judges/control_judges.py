@@ -86,7 +86,7 @@ class TestedJudges:
     test, verdicts
         None where no test is done by controls: `finish_control` does it.
     pairs, answers
-        As `control_judges` takes them.
+        As `apply_control_test` takes them.
     """
 
     units: Units
@@ -97,7 +97,7 @@ class TestedJudges:
     answers: pa.Table
 
 
-def control_judges(
+def apply_control_test(
     control_judgments: pa.Table,
     pairs: pa.Table,
     answers: pa.Table,
@@ -105,10 +105,8 @@ def control_judges(
     scores: pa.Table,
     *,
     quality: Quality,
-    seed: int,
-    labelled: LabelJudges | None = None,
-) -> tuple[pa.Table, VerdictMetrics]:
-    """Test the judges.
+) -> TestedJudges:
+    """Test the judges by controls, where the test takes any.
 
     Parameters
     ----------
@@ -122,36 +120,10 @@ def control_judges(
         ``task``, ``kind``, ``scale_low``, ``scale_high``, ``criteria``.
     scores
         ``task``, ``judge``, ``judge_id``, ``control``, ``criterion``, ``item``, ``hit``, ``score``
-        of judgments of scalar tasks that count.
+        of judgments of scalar tasks that count; looked at where the contrast is ``pooled``, of
+        tasks with degraded copies.
     quality
         Which test of which contrast, and what follows from it.
-    seed
-        Of permutations.
-    labelled
-        As `label_judges` gives it; None: judges of labels are not tested.
-
-    Returns
-    -------
-    judge_tests, metrics
-        One row per task and judge.
-    """
-    tested = apply_control_test(control_judgments, pairs, answers, tasks, scores, quality=quality)
-    scored = ScoredJudges.from_rows(scores, tasks)
-    return finish_control(tested, scored, tasks, quality=quality, seed=seed, labelled=labelled)
-
-
-def apply_control_test(
-    control_judgments: pa.Table,
-    pairs: pa.Table,
-    answers: pa.Table,
-    tasks: pa.Table,
-    scores: pa.Table,
-    *,
-    quality: Quality,
-) -> TestedJudges:
-    """Test the judges by controls, where the test takes any; parameters as `control_judges`.
-
-    ``scores`` are looked at where the contrast is ``pooled``, of tasks with degraded copies.
     """
     units = Units.of_controls(control_judgments, quality)
     usable = answers.filter(pc.is_null(answers["reason"]))
@@ -202,8 +174,17 @@ def finish_control(
         As `apply_control_test` gives it.
     scored
         Ordinary scores of scalar tasks.
-    tasks, quality, seed, labelled
-        As `control_judges` takes them.
+    tasks, quality
+        As `apply_control_test` takes them.
+    seed
+        Of permutations.
+    labelled
+        As `label_judges` gives it; None: judges of labels are not tested.
+
+    Returns
+    -------
+    judge_tests, metrics
+        One row per task and judge.
     """
     units, test, verdicts = tested.units, tested.test, tested.verdicts
     if quality.test == "bt500":

@@ -117,7 +117,7 @@ def tested_scores(
     units: Units,
     quality: Quality,
 ) -> TestedScores:
-    """Test every unit by scores; parameters as `control_judges` has them."""
+    """Test every unit by scores; parameters as `apply_control_test` has them."""
     scalar = {row["task"] for row in tasks.to_pylist() if row["kind"] == "scalar"}
     sampled = with_degraded_copies(control_judgments) & scalar
     points = _points(tasks, sampled, quality)

@@ -15,6 +15,7 @@ import pyarrow as pa
 from annot_pipeline.arrays import Codes, Flags
 from annot_pipeline.methods.judges.label_chance import LabelChance, label_chance
 from annot_pipeline.methods.judges.label_copies import LabelCopies, label_copies
+from annot_pipeline.runtime.hash_values import hash_values
 from annot_pipeline.runtime.indexing import index
 from annot_pipeline.stages.judges.control_scores import Units
 
@@ -61,6 +62,12 @@ class LabelTask:
             self.pair[judges], self.families[judges], self.is_model[judges],
             self.is_adjudicated[items],
         )  # fmt: skip
+
+    @cached_property
+    def digest(self) -> str:
+        """Return a digest of the codes of the answers."""
+        codes = {"item": self.items, "judge": self.judges, "label": self.labels}
+        return hash_values([pa.table({**codes, "n": np.full(self.items.size, self.n_labels)})])
 
     def by_judge_and_label(self) -> Codes:
         """Return ``(n_judges, n_labels)`` numbers of answers."""

@@ -14,7 +14,7 @@ here: the arithmetic (methods.judges), what follows from verdicts (control_judge
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +30,7 @@ from annot_pipeline.stages.judges.label_answers import LabelTask, joined_groups,
 from annot_pipeline.stages.judges.suspicions import (
     FEWEST_CONSTANT,
     LOG_CONSTANT_P,
+    CampsByAnswers,
     ConstantJudges,
     Reasons,
     UncertainItems,
@@ -97,6 +98,8 @@ class LabelJudges:
         Items that suspected or unlinked judges decide, without answers of those who fail.
     n_answers
         Answers of the judge.
+    camps
+        Suspected camps, by the answers that they were searched in.
     """
 
     verdict: Codes
@@ -112,6 +115,7 @@ class LabelJudges:
     is_unlinked: Flags
     doubted: UncertainItems
     n_answers: Codes
+    camps: CampsByAnswers = field(default_factory=dict)
 
     @property
     def suspected_share(self) -> float:
@@ -142,7 +146,12 @@ def without_judges(labelled: LabelJudges, has_verdict: Flags) -> LabelJudges:
 
 
 def label_judges(
-    rows: pa.Table, families: dict[str, str], models: set[str], units: Units, quality: Quality
+    rows: pa.Table,
+    families: dict[str, str],
+    models: set[str],
+    units: Units,
+    quality: Quality,
+    earlier_camps: CampsByAnswers | None = None,
 ) -> LabelJudges:
     """Test the judges of labels.
 
@@ -159,6 +168,8 @@ def label_judges(
         Whom verdicts are about.
     quality
         ``alpha`` and ``correction``.
+    earlier_camps
+        `LabelJudges.camps` of an earlier build.
     """
     tasks = [*label_tasks(rows, families, models, units)]
     copies = [task.copies() for task in tasks]
@@ -171,7 +182,8 @@ def label_judges(
     related = [
         joined_groups(task.families, group) for task, group in zip(tasks, groups, strict=True)
     ]
-    camps, constant = suspected_camps(tasks, units, is_copy), constant_judges(tasks, units)
+    camps, camps_by_answers = suspected_camps(tasks, units, is_copy, earlier_camps or {})
+    constant = constant_judges(tasks, units)
     in_camp = np.isin(np.arange(units.size), [*camps])
     excluded = in_camp
     for _ in range(ROUNDS):
@@ -190,7 +202,8 @@ def label_judges(
         **suspected_together(tasks, test.of_tasks, units),
         **suspicions,
     }
-    return _verdicts(test, fails, copied_by, suspicions, tasks, units, quality)
+    labelled = _verdicts(test, fails, copied_by, suspicions, tasks, units, quality)
+    return replace(labelled, camps=camps_by_answers)
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,8 @@ class VerdictMetrics:
         the share of items of which they gave half of the answers or more.
     failed_label_share
         Share of the labels that come from judges who fail the tests without known answers.
+    camps
+        Suspected camps by the answers that they were searched in, for the next build.
     """
 
     verdicts: dict[str, int]
@@ -86,6 +88,7 @@ class VerdictMetrics:
     unlinked_judges: list[str] = field(default_factory=list, kw_only=True)
     unlinked_share: float = field(default=0.0, kw_only=True)
     failed_label_share: float = field(default=0.0, kw_only=True)
+    camps: dict[str, dict[str, str]] = field(default_factory=dict, kw_only=True)
 
 
 @dataclass(frozen=True)

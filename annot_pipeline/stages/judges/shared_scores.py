@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from annot_pipeline.arrays import Codes, Flags
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.judges.leave_one_out import SharedScores
-from annot_pipeline.methods.numerics.blocks import Blocks, InMemoryBlocks
+from annot_pipeline.methods.numerics.blocks import Blocks
 from annot_pipeline.runtime.coded_task import CodedTask
 from annot_pipeline.runtime.indexing import PairIndex, index_pairs, is_in
 from annot_pipeline.stages.judges.control_scores import Units
@@ -82,13 +82,6 @@ class ScoredJudges:
 
     names: SeriesNames
     blocks: Blocks[SharedScores]
-
-    @classmethod
-    def from_rows(cls, rows: pa.Table, tasks: pa.Table) -> ScoredJudges:
-        """Return the scores of judgments as one block; parameters as `ordinary_scores` has."""
-        rows = ordinary_scores(rows, tasks)
-        names = SeriesNames.from_rows(rows)
-        return cls(names, InMemoryBlocks([names.block(rows, tasks)]))
 
 
 @dataclass(frozen=True)

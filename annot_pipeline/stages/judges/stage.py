@@ -18,6 +18,7 @@ from annot_pipeline.config import Quality
 from annot_pipeline.contracts import CONTROLS, FATES, TEXT, fates_text
 from annot_pipeline.contracts.stage_metrics import StageMetrics
 from annot_pipeline.errors import counted
+from annot_pipeline.methods.numerics.blocks import Blocks, InMemoryBlocks
 from annot_pipeline.runtime.blocks import StoredBlocks
 from annot_pipeline.runtime.context import Document, StageContext, StageOutput
 from annot_pipeline.runtime.hash_values import hash_values
@@ -32,8 +33,8 @@ from annot_pipeline.runtime.partitions import (
     write_partition,
 )
 from annot_pipeline.runtime.stage import Stage
-from annot_pipeline.runtime.task_partitions import BLOCKS, has_many
-from annot_pipeline.stages.judges.metrics import ControlMetrics, VerdictMetrics
+from annot_pipeline.runtime.task_partitions import BLOCKS, are_many, has_many
+from annot_pipeline.stages.judges.metrics import ControlMetrics
 from annot_pipeline.stages.shared.account_records import COLUMNS as ACCOUNTED
 from annot_pipeline.stages.shared.account_records import account, whole_account
 from annot_pipeline.storage.queries import Judges, Queries, Tasks
@@ -50,7 +51,8 @@ if TYPE_CHECKING:
     from annot_pipeline.methods.judges.leave_one_out import SharedScores
     from annot_pipeline.stages.judges.control_judges import TestedJudges
     from annot_pipeline.stages.judges.label_judges import LabelJudges
-    from annot_pipeline.stages.judges.shared_scores import SeriesNames
+    from annot_pipeline.stages.judges.shared_scores import ScoredJudges, SeriesNames
+    from annot_pipeline.stages.judges.suspicions import CampsByAnswers
 
 ACCOUNT = "account"
 """Key of a part's document that holds the fates of its records by export."""
@@ -155,26 +157,23 @@ def _pair(
 
 def control_judges_of_campaign(context: StageContext) -> StageOutput[ControlMetrics]:
     """Test judges, and set the judgments of those who fail apart."""
+    from annot_pipeline.stages.judges.control_judges import finish_control
+
     tasks = context.read("tasks")
     partitions = input_slices(context, "settled")
     stored = {name: context.inputs[name] for name in TESTED}
-    settings, judgments_table = context.campaign.settings, context.inputs["settled"]
-    quality = settings.quality
+    quality = context.campaign.settings.quality
     scalar = tasks.filter(is_in(tasks["kind"], ("scalar",)))["task"].to_pylist()
     scored = [inputs.files["settled"] for inputs in partitions if set(inputs.tasks) & set(scalar)]
+    scored = scored or [partitions[0].files["settled"]]  # which has the columns
     labelled = _tested_labels(context, partitions, tasks, quality)
-    if _are_large(context, scored):
-        folder = context.folder / BLOCKS
-        folder.mkdir(parents=True)
-        control = partial(_control, stored, judgments_table, scored, tasks, quality)
-        [tested] = context.run([control])
-        tests, verdicts = _compare_in_blocks(
-            context, folder, scored, tasks, tested, labelled, quality
-        )
-        shutil.rmtree(folder, ignore_errors=True)
-    else:
-        test = partial(_test, stored, judgments_table, scored, tasks, labelled, quality, SEED)
-        [(tests, verdicts)] = context.run([test])
+    control = partial(_control, stored, scored, tasks, quality)
+    [tested] = context.run([control])
+    judges = _scored_judges(context, scored, tasks)
+    tests, verdicts = finish_control(
+        tested, judges, tasks, quality=quality, seed=SEED, labelled=labelled
+    )
+    shutil.rmtree(context.folder / BLOCKS, ignore_errors=True)
     controlled, documents = with_verdicts(context, partitions, tests)
     accounting = whole_account(
         context.read("record_files").to_pylist(),
@@ -212,7 +211,9 @@ def _tested_labels(
     families = {row["judge_id"]: row["family"] for row in kinds if row["family"] is not None}
     models = {row["judge_id"] for row in kinds if row["kind"] == "model"}
     controls = context.inputs["controls_met"]
-    test = partial(_test_labels, controls, tables, names, families, models, quality)
+    latest = context.latest()
+    camps = latest.document.get("camps", {}) if latest else {}
+    test = partial(_test_labels, controls, tables, names, families, models, quality, camps)
     [labelled] = context.run([test])
     return labelled
 
@@ -224,13 +225,14 @@ def _test_labels(
     families: dict[str, str],
     models: set[str],
     quality: Quality,
+    camps: CampsByAnswers,
 ) -> LabelJudges:
     from annot_pipeline.stages.judges.control_scores import Units
     from annot_pipeline.stages.judges.label_judges import label_judges
 
     units = Units.of_controls(read_verified(controls, TESTED["controls_met"]), quality)
     rows = pa.concat_tables(_labels(table, tasks) for table in tables).unify_dictionaries()
-    return label_judges(rows, families, models, units, quality)
+    return label_judges(rows, families, models, units, quality, camps)
 
 
 def _labels(table: StoredTable, tasks: Sequence[str]) -> pa.Table:
@@ -252,19 +254,6 @@ def _labels(table: StoredTable, tasks: Sequence[str]) -> pa.Table:
     )
 
 
-def _are_large(context: StageContext, scored: Sequence[StoredTable]) -> bool:
-    """Return whether the judgments of scalar tasks that count are too many for one job."""
-    most = context.sizes.task_judgments
-    if sum(table.rows for table in scored) <= most:
-        return False  # copies of exports must not change it: else those that count are counted
-    return sum(context.run([partial(_n_counted, table) for table in scored])) > most
-
-
-def _n_counted(table: StoredTable) -> int:
-    groups = read_verified_groups(table, ["fate"])
-    return sum(pc.sum(is_in(rows["fate"], COUNTED)).as_py() or 0 for rows in groups)
-
-
 def _scores(table: StoredTable, tasks: Sequence[str]) -> pa.Table:
     """Return the judgments of some tasks that count."""
     rows = read_verified(table, SCORED, tasks)
@@ -272,38 +261,8 @@ def _scores(table: StoredTable, tasks: Sequence[str]) -> pa.Table:
     return rows.filter(is_in(rows["fate"], COUNTED))
 
 
-def _joined(
-    judgments_table: StoredTable, tables: Sequence[StoredTable], tasks: Sequence[str]
-) -> pa.Table:
-    """Return the judgments of some tasks that count, of all files that hold any."""
-    if not tables:  # no task is scalar
-        return _scores(judgments_table, [])
-    return pa.concat_tables(_scores(table, tasks) for table in tables).unify_dictionaries()
-
-
-def _test(
-    stored: Mapping[str, StoredTable],
-    judgments_table: StoredTable,
-    scored: Sequence[StoredTable],
-    tasks: pa.Table,
-    labelled: LabelJudges | None,
-    quality: Quality,
-    seed: int,
-) -> tuple[pa.Table, VerdictMetrics]:
-    """Test the judges of all tasks."""
-    from annot_pipeline.stages.judges.control_judges import control_judges
-
-    controls, pairs, answers = (read_verified(stored[name], TESTED[name]) for name in TESTED)
-    scalar = tasks.filter(is_in(tasks["kind"], ("scalar",)))["task"].to_pylist()
-    scores = _joined(judgments_table, scored, scalar)
-    return control_judges(
-        controls, pairs, answers, tasks, scores, quality=quality, seed=seed, labelled=labelled
-    )
-
-
 def _control(
     stored: Mapping[str, StoredTable],
-    judgments_table: StoredTable,
     scored: Sequence[StoredTable],
     tasks: pa.Table,
     quality: Quality,
@@ -315,28 +274,25 @@ def _control(
     controls, pairs, answers = (read_verified(stored[name], TESTED[name]) for name in TESTED)
     pooled = quality.has_contrast and quality.contrast == "pooled"
     degraded = sorted(with_degraded_copies(controls)) if pooled else []
-    scores = _joined(judgments_table, scored, degraded)
+    scores = pa.concat_tables(_scores(table, degraded) for table in scored).unify_dictionaries()
     return apply_control_test(controls, pairs, answers, tasks, scores, quality=quality)
 
 
-def _compare_in_blocks(
-    context: StageContext,
-    folder: Path,
-    scored: Sequence[StoredTable],
-    tasks: pa.Table,
-    tested: TestedJudges,
-    labelled: LabelJudges | None,
-    quality: Quality,
-) -> tuple[pa.Table, VerdictMetrics]:
-    """Compare judges of scores by sums over the files of judgments."""
-    from annot_pipeline.stages.judges.control_judges import finish_control
+def _scored_judges(
+    context: StageContext, scored: Sequence[StoredTable], tasks: pa.Table
+) -> ScoredJudges:
+    """Return the ordinary scores; a block for each file where they are too many for one job."""
     from annot_pipeline.stages.judges.shared_scores import ScoredJudges, SeriesNames
 
     opened = [partial(_ordinary_scores, table, tasks) for table in scored]
-    rows = StoredBlocks(context, folder, opened)
+    rows: Blocks[pa.Table]
+    if are_many(context, [file for table in scored for file in table.files], COUNTED):
+        (context.folder / BLOCKS).mkdir(parents=True)
+        rows = StoredBlocks(context, context.folder / BLOCKS, opened)
+    else:
+        rows = InMemoryBlocks([pa.concat_tables(read() for read in opened).unify_dictionaries()])
     names = SeriesNames.joined(rows.map(SeriesNames.from_rows))
-    judges = ScoredJudges(names, rows.keep(_shared_scores, tasks, names))
-    return finish_control(tested, judges, tasks, quality=quality, seed=SEED, labelled=labelled)
+    return ScoredJudges(names, rows.keep(_shared_scores, tasks, names))
 
 
 def _ordinary_scores(table: StoredTable, tasks: pa.Table) -> pa.Table:
@@ -358,15 +314,9 @@ def with_verdicts(
     partitions = []
     for inputs in settled_partitions:
         dropped_here = dropped.filter(is_in(dropped["task"], inputs.tasks))
-        fingerprint = [inputs.hashes, hash_values([dropped_here])]
         [settled_file] = inputs.files["settled"].files
-        partitions.append(
-            Partition(
-                fingerprint,
-                partial(_apply, settled_file, dropped_here),
-                continues_previous=inputs.continues_previous,
-            )
-        )
+        apply = partial(_apply, settled_file, dropped_here)
+        partitions.append(inputs.partition(apply, hash_values([dropped_here])))
     return run_partitions(context, partitions)
 
 

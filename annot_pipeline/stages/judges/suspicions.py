@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -35,6 +36,8 @@ from annot_pipeline.stages.judges.label_answers import LabelTask
 
 Reasons = dict[int, str]
 """Why, by unit."""
+CampsByAnswers = dict[str, dict[str, str]]
+"""Why people are suspected for how they agree, by `LabelTask.digest` and code of the judge."""
 
 FEWEST_OF_A_CAMP = 3
 FEWEST_PAIRS = 50
@@ -64,24 +67,36 @@ SMALL_SKILL = 0.25
 POOLED_ALPHA = 0.05
 
 
-def suspected_camps(tasks: list[LabelTask], units: Units, is_copy: Flags) -> Reasons:
-    """Return the people who are suspected for how they agree; copies that fail are left out."""
+def suspected_camps(
+    tasks: list[LabelTask], units: Units, is_copy: Flags, earlier: CampsByAnswers
+) -> tuple[Reasons, CampsByAnswers]:
+    """Return the people who are suspected for how they agree; copies that fail are left out.
+
+    Parameters
+    ----------
+    tasks, units
+        Answers, and whom verdicts are about.
+    is_copy
+        ``(n_units,)`` who copies.
+    earlier
+        What an earlier build found: camps of the same answers are not searched again.
+    """
     reasons: Reasons = {}
+    camps_by_answers: CampsByAnswers = {}
     for task in tasks:
         varies = (task.by_judge_and_label() > 0).sum(axis=1) > 1
         people = task.of_judges(varies & ~task.is_model & ~is_copy[units.of_pair[task.pair]])
-        if people.pair.size >= FEWEST_OF_A_CAMP:
-            reasons.update(_of_units(people, units, _linked_camps(people)))
-            reasons.update(_of_units(people, units, _unlinked_copies(people)))
-    return reasons
-
-
-def _of_units(task: LabelTask, units: Units, camps: Iterator[tuple[Codes, str]]) -> Reasons:
-    return {
-        unit: reason
-        for judges, reason in camps
-        for unit in units.of_pair[task.pair[judges]].tolist()
-    }
+        camps = earlier.get(people.digest)
+        if camps is None:
+            camps = {
+                str(judge): reason
+                for judges, reason in chain(_linked_camps(people), _unlinked_copies(people))
+                for judge in judges.tolist()
+            }
+        camps_by_answers[people.digest] = camps
+        for judge, reason in camps.items():
+            reasons[int(units.of_pair[people.pair[int(judge)]])] = reason
+    return reasons, camps_by_answers
 
 
 def _linked_camps(people: LabelTask) -> Iterator[tuple[Codes, str]]:

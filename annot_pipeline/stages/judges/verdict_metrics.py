@@ -85,6 +85,7 @@ def label_metrics(
         "suspected_share": labelled.suspected_share if quality.suspected == "keep" else 0.0,
         "unlinked_judges": names(labelled.is_unlinked),
         "unlinked_share": labelled.unlinked_share,
+        "camps": labelled.camps,
         "suspicions": sorted(
             {
                 reason
@@ -112,7 +113,7 @@ def verdict_metrics(
     Parameters
     ----------
     pairs, answers
-        As `control_judges` takes them.
+        As `apply_control_test` takes them.
     verdicts, drop, test
         Verdicts, whether a judge does not count, and the test, by unit.
     inconsistent

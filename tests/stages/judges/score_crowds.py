@@ -11,8 +11,14 @@ import pyarrow as pa
 
 from annot_pipeline.config import Quality
 from annot_pipeline.contracts import TEXT
-from annot_pipeline.stages.judges.control_judges import control_judges
+from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
+from annot_pipeline.stages.judges.control_judges import apply_control_test, finish_control
 from annot_pipeline.stages.judges.metrics import VerdictMetrics
+from annot_pipeline.stages.judges.shared_scores import (
+    ScoredJudges,
+    SeriesNames,
+    ordinary_scores,
+)
 
 CRITERIA = pa.list_(
     pa.struct([("criterion", TEXT), ("reverse", pa.bool_()), ("quality", pa.bool_())])
@@ -51,11 +57,14 @@ def controlled(
         "criteria": pa.array([criteria] * len(tasks), CRITERIA),
     })  # fmt: skip
     met = scores.select(["task", "judge_id", "control"])
-    table, metrics = control_judges(
-        met, PAIRS.empty_table(), ANSWERS.empty_table(), declared, scores,
-        quality=Quality(test="consistency", **quality) if "test" not in quality
-        else Quality(**quality), seed=seed,
-    )  # fmt: skip
+    settings = Quality(**{"test": "consistency", **quality})
+    tested = apply_control_test(
+        met, PAIRS.empty_table(), ANSWERS.empty_table(), declared, scores, quality=settings
+    )
+    ordinary = ordinary_scores(scores, declared)
+    series = SeriesNames.from_rows(ordinary)
+    judges = ScoredJudges(series, InMemoryBlocks([series.block(ordinary, declared)]))
+    table, metrics = finish_control(tested, judges, declared, quality=settings, seed=seed)
     listed = table.to_pylist()
     if len(tasks) == 1:
         return {r["judge"]: r for r in listed}, metrics

@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from annot_pipeline.config import Quality
+from annot_pipeline.methods.judges.label_camps import find_camps
+from annot_pipeline.stages.judges import suspicions
 from annot_pipeline.stages.judges.control_scores import Units
 from annot_pipeline.stages.judges.label_judges import LabelJudges, label_judges, without_judges
 from studies.simulators.floods import Flood, FloodParams, draw_flood
 
 
-def judged(flood: Flood, models: set[str] = frozenset(), **quality: str) -> LabelJudges:
+def answers(flood: Flood, task: str = "t") -> pa.Table:
     n = flood.items.size
-    rows = pa.table({
-        "task": ["t"] * n, "judge_id": [f"j{code:03}" for code in flood.judges.tolist()],
+    return pa.table({
+        "task": [task] * n, "judge_id": [f"j{code:03}" for code in flood.judges.tolist()],
         "item": [f"i{code:03}" for code in flood.items.tolist()],
         "label": [f"c{code}" for code in flood.labels.tolist()],
         "adjudicated": [False] * n,
     })  # fmt: skip
-    settings = Quality(**{"labels": "drop", **quality})
+
+
+def of_tasks(floods: dict[str, Flood]) -> tuple[Any, ...]:
+    """Arguments of `label_judges`: who judges several tasks is tested in each."""
+    rows = pa.concat_tables(answers(flood, task) for task, flood in floods.items())
+    settings = Quality(scope="task")
+    return rows, {}, set(), Units.of_controls(rows, settings), settings
+
+
+def judged(flood: Flood, models: set[str] = frozenset(), **quality: str) -> LabelJudges:
+    rows, settings = answers(flood), Quality(**{"labels": "drop", **quality})
     return label_judges(rows, {}, {*models}, Units.of_controls(rows, settings), settings)
 
 
@@ -62,6 +76,27 @@ def test_two_camps_of_similar_size_are_both_suspected() -> None:
     result = judged(flood("copying most answers", 0.5))
     assert suspected(result) == {*range(24)}
     assert result.suspected_share == 1
+
+
+def test_camps_of_the_same_answers_are_not_searched_again(monkeypatch) -> None:
+    searched = []
+
+    def logged(*of, **sizes):
+        searched.append(sizes["n_judges"])
+        return find_camps(*of, **sizes)
+
+    monkeypatch.setattr(suspicions, "find_camps", logged)
+    draws = {"t": flood("copying"), "u": flood("copying most answers")}
+    first = label_judges(*of_tasks(draws))
+    assert len(searched) == len(first.camps) == 2
+    again = label_judges(*of_tasks(draws), first.camps)
+    assert len(searched) == 2
+    assert (again.reason, again.camps) == (first.reason, first.camps)
+    assert any(again.reason)
+    draws["u"] = flood("copying most answers", seed=18)
+    changed, anew = (label_judges(*of_tasks(draws), camps) for camps in (first.camps, None))
+    assert len(searched) == 2 + 1 + 2
+    assert (changed.reason, changed.camps) == (anew.reason, anew.camps)
 
 
 def test_judges_who_pass_controls_are_cleared_and_the_others_are_not() -> None:
