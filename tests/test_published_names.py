@@ -14,9 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import ConfigError, GateError, shorten
 from annot_pipeline.gates.measures import published_names
 from annot_pipeline.stages.gold.metrics import ReleaseMetrics
+from annot_pipeline.stages.gold.published_names import PublishedNames
 from annot_pipeline.stages.gold.published_words import prose_words
 from annot_pipeline.stages.shared.name_search import (
     NOT_SHOWN,
@@ -26,7 +28,9 @@ from annot_pipeline.stages.shared.name_search import (
     masked_reasons,
     quoted_cells,
 )
+from annot_pipeline.storage.tables import StoredTable, write_table
 from tests.conftest import Campaigns
+from tests.gates.broken_tables import table_of
 
 JUDGES = ("erin.wide@example.org", "A2XYZQ8KJ3LM0P", "Bob_Smith.1987")
 ROWS = "item,judge,label\n" + "".join(f"i{n},{judge},a\n" for n in range(4) for judge in JUDGES)
@@ -227,6 +231,31 @@ def test_a_release_that_names_a_judge_is_stopped(
     assert not (tmp_path / "campaign" / "gold" / "v0001").exists()
     built = build_campaign(exports, "privacy.pseudonymize=false", **settings)
     assert built.publication.published
+
+
+def test_values_of_several_tables_are_searched_once(tmp_path, monkeypatch):
+    searched = []
+
+    def logged(search, column):
+        searched.append(sorted(column.unique().drop_null().to_pylist()))
+        return in_column(search, column)
+
+    in_column = NameSearch.in_column
+    monkeypatch.setattr(NameSearch, "in_column", logged)
+    names = ("labels", "scores")
+    places = []
+    for items in (["i1", "i2", "i2"], ["i1", "i1", f"i-{JUDGES[1]}"]):
+        stored = {}
+        for name, some in zip(names, (items[:2], items[1:]), strict=True):
+            rows = [{"task": "t", "item": item} for item in some]
+            file = write_table(tmp_path / f"{name}.parquet", table_of(rows, GOLD[name]))
+            stored[name] = StoredTable((file,))
+        searched.clear()
+        places.append(PublishedNames(JUDGES, stored, {}).metrics().places)
+        if items[2] == "i2":
+            assert searched.count(["i1", "i2"]) == 1
+            assert ["i1"] not in searched
+    assert places == [[], ["scores.item (1 name)"]]
 
 
 AUTHORS = ("graham", "davidson", "bradley", "carpenter", "wilson", "hunter", "cooper", "whitney")

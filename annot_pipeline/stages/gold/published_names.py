@@ -15,12 +15,13 @@ from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import counted
 from annot_pipeline.stages.gold.metrics import ReleaseMetrics
 from annot_pipeline.stages.gold.published_words import is_prose, own_words
-from annot_pipeline.stages.shared.name_search import NameSearch, is_distinctive
+from annot_pipeline.stages.shared.name_search import NameSearch, distinct_values, is_distinctive
 from annot_pipeline.storage.tables import StoredTable, read_groups
 
 CONTENT = frozenset({"text", "source", "reference", "truth"})
@@ -68,8 +69,7 @@ class PublishedNames:
         self.by_place: dict[str, set[str]] = defaultdict(set)
         systems: set[str] = set()
         in_columns: dict[str, set[str]] = defaultdict(set)
-        for table, column, values in _text_columns(tables):
-            names = self.search.in_column(values)
+        for table, column, names in _names_by_column(self.search, tables):
             if (table == "items" and column in CONTENT) or LABELS.fullmatch(column):
                 self.exempt |= names
             elif SYSTEMS.fullmatch(column):
@@ -117,19 +117,30 @@ class PublishedNames:
         )
 
 
-def _text_columns(
-    tables: Mapping[str, StoredTable],
-) -> Iterator[tuple[str, str, pa.ChunkedArray]]:
-    """Yield table, column and values of all columns of texts, a row group at a time."""
-    for name, table in tables.items():
-        columns = [
-            field.name
-            for field in GOLD[name].schema
-            if pa.types.is_string(field.type) and field.name not in HASHED
-        ]
-        for rows in read_groups(table, columns) if columns else ():
-            for column in columns:
-                yield name, column, rows[column]
+def _names_by_column(
+    search: NameSearch, tables: Mapping[str, StoredTable]
+) -> Iterator[tuple[str, str, set[str]]]:
+    """Yield table, column and names of each column of texts that has names.
+
+    Columns of one name have mostly the same values in all tables: they are searched together, and
+    table by table only where there is a name.
+    """
+    named: dict[str, list[str]] = defaultdict(list)
+    for name in tables:
+        for field in GOLD[name].schema:
+            if pa.types.is_string(field.type) and field.name not in HASHED:
+                named[field.name].append(name)
+    for column, names in named.items():
+        values = [_distinct_values(tables[name], column) for name in names]
+        if search.in_column(pa.chunked_array(values)):
+            for name, some in zip(names, values, strict=True):
+                yield name, column, search.in_column(pa.chunked_array([some]))
+
+
+def _distinct_values(table: StoredTable, column: str) -> pa.Array:
+    """Return the values of a column of texts, each once."""
+    groups = (rows[column] for rows in read_groups(table, [column]))
+    return pc.unique(pa.chunked_array([distinct_values(values) for values in groups]))
 
 
 def _without_our_words(names: set[str]) -> set[str]:

@@ -112,7 +112,7 @@ class NameSearch:
         """Return the names that occur in some value of a column of texts."""
         if not self.by_word or not len(column):
             return set()
-        values = _distinct(column)
+        values = distinct_values(column)
         names: set[str] = set()
         for is_ascii in (True, False):
             some = values.filter(pc.equal(pc.string_is_ascii(values), is_ascii))
@@ -194,7 +194,7 @@ def unescaped(text: str) -> str:
     return ESCAPE.sub(character, text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _distinct(column: pa.ChunkedArray) -> pa.Array:
+def distinct_values(column: pa.ChunkedArray) -> pa.Array:
     """Return the values of a column of texts, each once, if it is encoded without decoding it."""
     if pa.types.is_dictionary(column.type):
         column = pa.chunked_array([chunk.dictionary for chunk in column.chunks], pa.string())
