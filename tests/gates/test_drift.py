@@ -12,6 +12,7 @@ from annot_pipeline.errors import GateError
 from annot_pipeline.gates import declared
 from annot_pipeline.methods.numerics.change_intervals import change_intervals
 from annot_pipeline.methods.numerics.wilson import wilson_interval
+from annot_pipeline.stages.gold import compare
 from annot_pipeline.stages.gold.compare import agreement_changes, prevalence_changes
 
 GATES = ("agreement_fall", "prevalence_drift", "label_flips", "unseen_judges")
@@ -224,3 +225,19 @@ def test_labels_that_the_release_has_are_not_new(build_campaign, stage_campaign)
     build_campaign(YES)
     assert gate(build_campaign(ANOTHER_SPELLING), "new_classes").level == "warn"
     assert gate(stage_campaign(ANOTHER_SPELLING), "new_classes").level == "pass"
+
+
+def test_the_drift_of_models_asks_for_no_judgments_of_people(build_campaign, monkeypatch):
+    released, asked = compare._released, []
+
+    def logged(release, name):
+        if release:
+            asked.append(name)
+        return released(release, name)
+
+    build_campaign({"a.csv": export(4, lambda n: "ab"[n % 2])})
+    monkeypatch.setattr(compare, "_released", logged)
+    built = build_campaign({"a.csv": export(4, lambda n: "ab"[n % 2])})
+    assert asked.count("labels") == 3, "changes, what vanished, whom to doubt"
+    assert asked.count("judgments") == 1, "what vanished"
+    assert built.rows("model_drift") == []

@@ -29,7 +29,7 @@ from annot_pipeline.storage.manifest_changes import source_digest
 from annot_pipeline.storage.queries import Tasks
 from annot_pipeline.storage.releases import Release, Releases
 from annot_pipeline.storage.source_digests import SourceDigests
-from annot_pipeline.storage.tables import StoredTable, read_table, verify_table
+from annot_pipeline.storage.tables import StoredTable, read_table, read_verified, verify_table
 
 CHANCE_CORRECTED = re.compile("kappa|alpha|spearman")
 """Statistics of agreement that do not rise with the number of items of one class."""
@@ -157,14 +157,14 @@ def _largest(changes: list[Change]) -> list[Change]:
 
 
 COMPARED = {
-    "agreement_changes": ("agreement", "agreement"),
-    "prevalence_changes": ("prevalence", "prevalence"),
-    "label_changes": ("labels", "labels"),
-    "judge_changes": ("judges", "judges"),
-    "model_versions": ("judges", "judges"),
-    "model_drift": ("judgments", "judgments"),
+    "agreement_changes": "agreement",
+    "prevalence_changes": "prevalence",
+    "label_changes": "labels",
+    "judge_changes": "judges",
+    "model_versions": "judges",
+    "model_drift": "judgments",
 }
-"""Queries, with the table of the build and that of the release which each compares."""
+"""Queries, with the table that each compares with that of the newest release."""
 
 VANISHED = "vanished_judgments"
 """What is asked task by task: of all judgments at once it would hold every id."""
@@ -172,28 +172,18 @@ VANISHED = "vanished_judgments"
 
 def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]:
     """Compare each table with the newest release."""
-    from annot_pipeline.stages.gold.compare import (
-        agreement_changes,
-        drift_changes,
-        prevalence_changes,
-    )
-
     release = Releases.for_campaign(context.campaign).latest()
-    changes = {
-        changed: context.queries.table(
-            f"audit/{changed}",
-            {table: verify_table(context.inputs[table]), "released": _released(release, released)},
-        )
-        for changed, (table, released) in COMPARED.items()
-    }
+    kinds = read_verified(context.inputs["judges"], ["kind"])["kind"].unique().to_pylist()
+
+    def compare(query: str, table: str) -> pa.Table:
+        is_needed = query != "model_drift" or "model" in kinds  # it asks for ids of all judgments
+        before = _released(release if is_needed else None, table)
+        inputs = {table: verify_table(context.inputs[table]), "released": before}
+        return context.queries.table(f"audit/{query}", inputs)
+
+    changes = {changed: compare(changed, table) for changed, table in COMPARED.items()}
     changes[VANISHED] = _vanished(context, release)
-    new_classes = context.queries.table(
-        "audit/new_classes",
-        {
-            "prevalence": verify_table(context.inputs["prevalence"]),
-            "released": _released(release, "prevalence"),
-        },
-    )
+    new_classes = compare("new_classes", "prevalence")
     agreement, falls = agreement_changes(changes["agreement_changes"])
     prevalence, shifts = prevalence_changes(changes["prevalence_changes"])
     drift, falls_of_models = drift_changes(changes["model_drift"])
@@ -311,7 +301,7 @@ def _same_names(context: StageContext, release: Release) -> bool:
 COMPARE_RELEASES = Stage(
     "compare_releases",
     "Compares judgments, labels and other results with the newest release.",
-    inputs={table: () for table, _ in COMPARED.values()} | {"lineage": ()},
+    inputs=dict.fromkeys([*COMPARED.values(), "lineage"], ()),
     outputs=(*COMPARED, VANISHED),
     settings=(),
     code_version="8",  # judgments of excluded exports have not vanished
