@@ -27,6 +27,7 @@ from annot_pipeline.stages.shared.name_search import NOT_SHOWN, CellNames, NameS
 from annot_pipeline.storage.archive import Stamp, stamp
 from annot_pipeline.storage.files import regular
 from annot_pipeline.storage.store import Store
+from annot_pipeline.storage.tables import read_table
 
 Records = tuple[tuple[Path, Stamp], ...]
 """Files of parsed exports, with time and size."""
@@ -113,7 +114,7 @@ def _readable(path: Path) -> tuple[Path, Stamp] | None:
     """
     try:
         read = stamp(path)
-        pq.read_schema(regular(path))
+        _read_schema(path, read)
     except MemoryError:
         raise
     except (OSError, pa.ArrowException):
@@ -121,10 +122,16 @@ def _readable(path: Path) -> tuple[Path, Stamp] | None:
     return path, read
 
 
+@lru_cache(maxsize=1 << 12)
+def _read_schema(path: Path, _: Stamp) -> None:
+    """Read the columns of a file, once: texts are masked at every message."""
+    pq.read_schema(regular(path))
+
+
 @lru_cache(maxsize=4)
 def _files(folder: Path, paths: tuple[Path, ...]) -> tuple[Path, ...]:
     """Return the files that a table ``record_files`` names; its folder is that of its contents."""
-    names = pa.concat_tables([pq.read_table(regular(path), columns=["filename"]) for path in paths])
+    names = pa.concat_tables([read_table(path, ["filename"]) for path in paths])
     return tuple(folder / name for name in names["filename"].unique().to_pylist())
 
 
