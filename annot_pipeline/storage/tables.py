@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
@@ -225,7 +225,8 @@ def _read_file(
     return _read(path, size, metadata, _encoded(schema), column_names, groups).select(column_names)
 
 
-def tasks_in(file: TableFile) -> list[str]:
+@lru_cache(1 << 14)
+def tasks_in(file: TableFile) -> tuple[str, ...]:
     """Return the tasks that rows of a file of the store name, in order.
 
     Raises
@@ -234,7 +235,7 @@ def tasks_in(file: TableFile) -> list[str]:
         The bytes are not those that were written.
     """
     named = read_verified(StoredTable((file,)), ["task"])["task"]
-    return sorted(name for name in pc.unique(named).to_pylist() if name is not None)
+    return tuple(sorted(name for name in pc.unique(named).to_pylist() if name is not None))
 
 
 def _groups_of(metadata: pq.FileMetaData, tasks: Collection[str]) -> list[int]:

@@ -394,6 +394,14 @@ def test_a_process_reads_the_bytes_of_a_file_once(tmp_path, monkeypatch):
     assert not is_intact(file)
 
 
+def test_the_tasks_of_a_file_are_read_once(tmp_path, monkeypatch):
+    read = []
+    monkeypatch.setattr(tables, "read_table", lambda *of: read.append(of) or read_table(*of))
+    file = write_table(tmp_path / "of.parquet", pa.table({"task": ["b", "a", None, "b"]}))
+    assert [[*tables.tasks_in(file)] for _ in range(2)] == [["a", "b"]] * 2
+    assert len(read) == 1
+
+
 def test_several_files_become_one_with_the_same_bytes(tmp_path):
     whole = pa.table({"task": ["a", "a", "b", "c"], "n": [1, 2, 3, None]})
     once = write_table(tmp_path / "once.parquet", whole, published=True)
