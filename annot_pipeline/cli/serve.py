@@ -21,6 +21,15 @@ if TYPE_CHECKING:
 INSTALL = "pip install 'annot-pipeline[serve]'"
 
 
+def decisions_path(campaign: LoadedCampaign) -> Path:
+    """Return the file of decisions: of a campaign with a name of its own, one of that name.
+
+    Other campaigns of the folder would read its decisions.
+    """
+    stem = campaign.file.stem
+    return campaign.folder / ("decisions.csv" if stem == "campaign" else f"{stem}_decisions.csv")
+
+
 def run_serve(arguments: argparse.Namespace) -> int:
     """Answer until the user stops it."""
     try:
@@ -36,7 +45,7 @@ def run_serve(arguments: argparse.Namespace) -> int:
     campaign = load(arguments)
     pages = Pages(campaign, show_names=arguments.show_names)
     newest = pages.release("latest")
-    path: Path = arguments.output or campaign.folder / "decisions.csv"
+    path: Path = arguments.output or decisions_path(campaign)
     if not path.parent.is_dir():
         problem = Problem("-o", f"there is no folder {path.parent}", do="create it first")
         raise ConfigError("decisions cannot be written there", [problem])

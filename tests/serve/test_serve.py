@@ -18,6 +18,7 @@ starlette = pytest.importorskip("starlette", reason="needs the extra serve")
 
 from starlette.testclient import TestClient  # noqa: E402 - only where it is installed
 
+from annot_pipeline.cli.serve import decisions_path  # noqa: E402
 from annot_pipeline.config.campaign_file import load_campaign  # noqa: E402
 from annot_pipeline.serve.app import make_app  # noqa: E402
 from annot_pipeline.serve.decision_file import DecisionFile  # noqa: E402
@@ -388,3 +389,13 @@ def test_a_campaign_of_scores_lists_items_by_how_far_judges_are_apart(tmp_path):
     assert "Score 70.00, mean of 3 judgments" in shown
     assert "judges lie 40.00 apart" in shown
     assert "Decide" not in shown
+
+
+def test_campaigns_of_one_folder_have_decisions_of_their_own(tmp_path):
+    text = "campaign: a\nstore: store\ngold: gold\nsources: [{path: '*.csv', format: csv, fields: {"
+    names = ("campaign", "rte")
+    for name in names:
+        fields = "item: item, judge: judge, label: label}}]\n"
+        (tmp_path / f"{name}.yaml").write_text(text + fields)
+    paths = [decisions_path(load_campaign(tmp_path / f"{name}.yaml")).name for name in names]
+    assert paths == ["decisions.csv", "rte_decisions.csv"]
