@@ -149,7 +149,7 @@ def _check_files(
     """Make sure, before anything goes, that the next build can leave the person out."""
     dropped = newest.manifest.get("dropped", {}) if newest else {}
     if names := exports_among(campaign, dropped):
-        problem = Problem("", first_of(names), do="correct or exclude them, see annot status")
+        problem = Problem("", first_of([*names]), do="correct or exclude them, see annot status")
         raise StoreError("exports that the last rollback dropped would be read", [problem])
     for number, source in enumerate(campaign.settings.sources):
         exports_of(campaign, source, f"sources.{number}.path", entry)

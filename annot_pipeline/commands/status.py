@@ -12,7 +12,7 @@ from annot_pipeline.contracts import VERDICTS
 from annot_pipeline.errors import ConfigError
 from annot_pipeline.gates import GATES
 from annot_pipeline.stages.build import Build
-from annot_pipeline.stages.ingest.present_exports import excluded_exports, present_exports
+from annot_pipeline.stages.ingest.present_exports import excluded_exports, exports_among
 from annot_pipeline.stages.ingest.unread_exports import unread_exports
 from annot_pipeline.stages.last_build import failed_build_advice, failing_gates
 from annot_pipeline.storage.candidates import CANDIDATES, candidate_steps, folder_bytes
@@ -119,9 +119,7 @@ def _dropped(build: Build, release: Release | None, has_key: bool) -> dict[str, 
     """Return digests of exports by name that the last rollback dropped and builds would read."""
     if not has_key or not release or not (dropped := release.manifest.get("dropped")):
         return {}
-    present = present_exports(build.campaign, missing_ok=True)
-    digests = {build.public_digest(sha256): name for _, name, sha256 in present}
-    return {name: digest for digest, name in digests.items() if digest in dropped}
+    return exports_among(build.campaign, dropped)
 
 
 def _refused_folders(campaign: LoadedCampaign) -> dict[str, str] | None:

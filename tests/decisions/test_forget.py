@@ -449,3 +449,19 @@ def test_the_command_says_what_it_cannot_reach(campaign, capsys):
     shutil.rmtree(campaign / "gold")
     assert os.path.exists(campaign / "store")
     assert main(["forget", str(campaign), "nobody", "--because", "asked"]) == 2
+
+
+def test_a_dropped_export_stays_dropped_when_a_person_of_it_is_forgotten(campaign):
+    """It is read as a copy without the person, which has another digest."""
+    flood = campaign / "exports" / "flood.csv"
+    text = f"item,judge,label\nflood,w9,a\nflood,{PERSON},b\n"
+    flood.write_text(text)
+    loaded = load_campaign(campaign)
+    build_release(loaded, silent)
+    roll_back(loaded, "v0002", because="a flood", by="ann", progress=silent)
+    flood.unlink()
+    forgotten(campaign)
+    flood.write_text(text)
+    with pytest.raises(GateError, match="last rollback dropped"):
+        build_release(load_campaign(campaign), silent)
+    assert "flood" not in load_gold(campaign / "gold", "labels")["item"].to_pylist()

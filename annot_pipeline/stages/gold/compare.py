@@ -24,6 +24,8 @@ from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.runtime.partitions import input_partitions
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.stages.gold.metrics import Change, DoubtfulItems, ReleaseChangeMetrics
+from annot_pipeline.stages.ingest.present_exports import exports_among
+from annot_pipeline.storage.forgotten import read_forgotten
 from annot_pipeline.storage.keys import fingerprint, same_names
 from annot_pipeline.storage.manifest_changes import source_digest
 from annot_pipeline.storage.queries import Tasks
@@ -225,7 +227,10 @@ def _dropped_exports(context: StageContext, release: Release) -> list[str]:
         return []
     lineage = read_table(verify_table(context.inputs["lineage"]), ["source_digest"])
     read = set(lineage["source_digest"].unique().to_pylist())
-    return [f"{name} (digest {d[:16]})" for d, name in dropped.items() if d in read]
+    found = {name: digest for digest, name in dropped.items() if digest in read}
+    if read_forgotten(context.store.root):  # copies are read, which have other digests
+        found |= exports_among(context.campaign, dropped)
+    return [f"{name} (digest {digest[:16]})" for name, digest in found.items()]
 
 
 def _vanished(context: StageContext, release: Release | None) -> pa.Table:

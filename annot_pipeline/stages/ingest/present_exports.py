@@ -160,16 +160,20 @@ def excluded_exports(campaign: LoadedCampaign) -> tuple[dict[str, str], list[str
     return {name: exclusions[0].because for name, exclusions in excluded.items()}, unused
 
 
-def exports_among(campaign: LoadedCampaign, published: Container[str]) -> list[str]:
-    """Return the exports that a build would read and that have one of some published digests."""
-    names = []
+def exports_among(campaign: LoadedCampaign, published: Container[str]) -> dict[str, str]:
+    """Return the exports that a build would read and that have one of some published digests.
+
+    A copy without the rows of forgotten people counts as the file.
+    """
+    names = {}
     for source in campaign.settings.sources:
         exports = find_exports(campaign.folder, source.path, where="", own=campaign.own_folders)
         excluded = _excluded(campaign, source, exports)
         for export in exports:
             digests = chain.from_iterable(_digests(campaign, source, export))
-            if export.relative not in excluded and any(d in published for d in digests):
-                names.append(export.relative)
+            known = next((d for d in digests if d in published), None)
+            if export.relative not in excluded and known:
+                names[export.relative] = known
     return names
 
 
