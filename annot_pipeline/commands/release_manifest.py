@@ -21,12 +21,7 @@ from annot_pipeline.gates import RELEASE, run_gates
 from annot_pipeline.runtime.job_sizes import JobSizes
 from annot_pipeline.stages.agreement.metrics import AgreementMetrics
 from annot_pipeline.stages.build import MAKER, Build, StageRun
-from annot_pipeline.stages.gold.metrics import (
-    CostMetrics,
-    JudgeMetrics,
-    ReleaseChangeMetrics,
-    ReleaseMetrics,
-)
+from annot_pipeline.stages.gold.metrics import CostMetrics, JudgeMetrics, ReleaseMetrics
 from annot_pipeline.stages.gold.published_names import PublishedNames
 from annot_pipeline.stages.ingest.metrics import ExportMetrics, JudgmentMetrics, RecordMetrics
 from annot_pipeline.stages.ingest.raw_names import raw_names
@@ -116,7 +111,7 @@ def release_manifest(
     note = {"note": text} if (text := model_note(used_judges)) else {}
     read = {export["source_digest"] for export in exports}
     before = parent.manifest.get("dropped", {}) if parent else {}
-    again = " ".join(runs["compare_releases"].metrics(ReleaseChangeMetrics).dropped_exports)
+    again = " ".join(runs["compare_releases"].result.document["dropped_exports"])
     dropped = {d: name for d, name in before.items() if d not in read and d[:16] not in again}
     fits = read_verified(runs["infer_labels"].result.tables["label_fits"]).drop(["trace"])
     return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import shlex
 from collections.abc import Mapping, Sequence
 from statistics import median
 from textwrap import shorten
@@ -32,7 +32,7 @@ MOST_WARNINGS, MOST_DETAIL = 5, 140
 """Warnings that are shown, and characters of what each names."""
 FEW_CERTAIN = 0.5
 """Share of labels that are certain or decided below which the verdict says so first."""
-NAME = re.compile(r"\w[\w./%:+-]{0,59}", re.ASCII)
+LONGEST_NAME = 60
 
 Row = dict[str, Any]
 
@@ -345,7 +345,8 @@ def _lead(contents: Contents, rows: Sequence[Row]) -> str:
     ahead = f"{number(-gap['score'])} {unit}".rstrip()
     if gap["ci_low"] is not None:
         ahead += f" ({interval(-gap['ci_high'], -gap['ci_low'])})"
-    return f"{ahead} ahead of {rows[1]['system']}"
+    may_be_chance = gap["ci_low"] is None or gap["ci_low"] <= 0 <= gap["ci_high"]
+    return f"{ahead} ahead of {rows[1]['system']}" + ", perhaps by chance" * may_be_chance
 
 
 def _agreement_tile(contents: Contents) -> Tile:
@@ -369,6 +370,7 @@ def next_commands(contents: Contents) -> list[str]:
         return candidate_steps(manifest, campaign)[:FEW]
     version, parent = manifest["version"], manifest["parent"]
     kinds, labels = contents.facts["kinds"].values(), contents.labelled_in_all
+    warned = {check["name"] for check in manifest.get("checks", ()) if check["level"] != "pass"}
     lines = []
     if labels.n > labels.certain + labels.decided:
         lines.append(f"annot items {campaign} --uncertain -o queue.csv    # labels to look at")
@@ -376,20 +378,23 @@ def next_commands(contents: Contents) -> list[str]:
         lines.append(f"annot diff {campaign} {parent['version']} {version}    # what changed, why")
     if contents.tables["estimates"].num_rows:
         lines.append(f"annot hits {campaign} --design validate    # what people should judge next")
-    elif "scalar" in kinds:  # what the default design plans
+    elif "scalar" in kinds and not "assumed_scales" not in warned:  # else it plans nothing
         lines.append(f"annot hits {campaign}    # the next batch to annotate")
-    name = _doubtful_name(contents)
-    lines += [f"annot trace {campaign} {name}    # why it has its label or score",
-              f"annot verify {campaign} {version}    # that nothing was altered"]  # fmt: skip
+    if name := _doubtful_name(contents):
+        lines.append(f"annot trace {campaign} {name}    # why it has its label or score")
+    lines += [f"annot verify {campaign} {version}    # that nothing was altered",
+              f"annot serve {campaign}    # items, judges and raw rows"]  # fmt: skip
     return lines[:FEW]
 
 
 def _doubtful_name(contents: Contents) -> str:
-    """Return an item to doubt, with its task, if a shell takes the names as they are; else ITEM."""
-    items = contents.tables["doubtful_items"].slice(0, 1).to_pylist()
-    names = [row["item"] for row in items]
-    names += [row["task"] for row in items if len(contents.facts["kinds"]) > 1]
-    return " --task ".join(names) if names and all(map(NAME.fullmatch, names)) else "ITEM"
+    """Return an item to doubt, with its task, as a shell takes them; of pairs none: empty."""
+    for row in contents.tables["doubtful_items"].to_pylist():
+        names = [row["item"], *([row["task"]] if len(contents.facts["kinds"]) > 1 else [])]
+        is_short = all(n.isprintable() and n[:1] != "-" and len(n) <= LONGEST_NAME for n in names)
+        if row.get("kind") != "preference" and is_short:
+            return " --task ".join(map(shlex.quote, names))
+    return ""
 
 
 def _join_with_and(parts: Sequence[str]) -> str:
