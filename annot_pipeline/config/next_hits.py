@@ -54,7 +54,7 @@ class NextHits(Section):
         adequacy: outputs whose adequacy follows from no comparison. validate: a sample of what
         models judged, for people. audit: a sample of labels, whose answers by experts certify the
         others. labels: items whose label is below a level, those first of which one more judgment
-        tells most; the default if all declared tasks are categorical and no judge is a model.
+        tells most; the default if all tasks are categorical and no judge is a model.
     upload
         Platform whose upload format is written.
     within

@@ -25,13 +25,8 @@ SAMPLE = "selection_probabilities.csv"
 """With which probability each item of a sample's population was selected for people."""
 
 BATCH_FILES = (
-    "hits-*.csv",
-    "hits-*.json",
-    "hits-*.jsonl",
-    "layout-*.html",
-    "labeling_config-*.xml",
-    SAMPLE,
-)
+    "hits-*.csv", "hits-*.json", "hits-*.jsonl", "layout-*.html", "labeling_config-*.xml", SAMPLE,
+)  # fmt: skip
 """What any platform writes."""
 NO_TEXT = "show the name of the item, which has no text: map text under items in campaign.yaml"
 

@@ -55,6 +55,8 @@ AFTER_AUDIT = (
     "annot build"
 )
 """What an audit needs beside its results."""
+NAMED_DESIGNS = {"pairwise": "tournament", "ranking": "tournament", "categorical": "labels"}
+"""Designs for kinds of tasks, for messages."""
 LABEL_TASKS = ("categorical task", "name the kind (categorical) under tasks, and build")
 """What designs of labels ask about, and what to do where there is none."""
 
@@ -102,14 +104,18 @@ def next_batch(
     settings = campaign.settings
     design = design_of(campaign)
     samples: list[pa.Table] = []
+    if design not in LABEL_DESIGNS:
+        tables = _tables(campaign, progress)
+        design = design_of(campaign, _distinct(tables.tasks["kind"]))
     if design in LABEL_DESIGNS:
         tasks, questions, plan, metrics = plan_label_batch(campaign, design)
     else:
-        tables = _tables(campaign, progress)
         tasks, (questions, _) = tables.tasks, questions_of(tables, settings)
         plan, metrics = plan_hits(tables, settings, samples)
     if not questions and metrics.homeless:
-        raise _no_task_error(metrics.homeless, design)
+        what = "listed items are of no task, for several are declared under tasks"
+        problem = Problem("items", f"{metrics.homeless:,} {what}", do="map task in the item table")
+        raise ConfigError(f"no HIT can be planned ({design})", [problem])
     plan, unplanned = _selected(plan, metrics.unplanned, questions, only, design)
     prefixes = tuple(f"{q.task}: " for q in questions if only and q.task not in only)
     about = {"campaign": settings.campaign, "design": design}
@@ -205,20 +211,14 @@ def _selected(
     return plan.filter(chosen), {task: why for task, why in unplanned.items() if task in only}
 
 
-def _no_task_error(n: int, design: str) -> ConfigError:
-    what = f"{n:,} listed items are of no task, for several are declared under tasks"
-    problem = Problem("items", what, do="map task in the item table")
-    return ConfigError(f"no HIT can be planned ({design})", [problem])
-
-
 def _no_hit_error(unplanned: dict[str, str], design: str, tasks: pa.Table) -> ConfigError:
     problems = [Problem(f"task {task}", why) for task, why in unplanned.items()]
     if not problems:
         kinds, do = _asked_about(design)
-        compared = {"pairwise", "ranking"} & {*_distinct(tasks["kind"])}
-        if compared and not (design in DESIGNS and DESIGNS[design].is_for_comparisons):
-            kind = " and ".join(sorted(compared))
-            do = f"HITs of {kind} tasks: --set next_hits.design=tournament; else {do}"
+        for kind in sorted(NAMED_DESIGNS.keys() & {*_distinct(tasks["kind"])}):
+            if design not in (NAMED_DESIGNS[kind], "validate"):
+                named = f"--set next_hits.design={NAMED_DESIGNS[kind]}"
+                do = f"HITs of {kind} tasks: {named}; else {do}"
         problems = [Problem("", f"there is no {kinds} with items", do=do)]
     return ConfigError(f"no HIT can be planned ({design})", problems)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pyarrow as pa
 
 from annot_pipeline.config import LoadedCampaign
@@ -13,12 +15,7 @@ from annot_pipeline.hits.plan_labels import plan_labels
 from annot_pipeline.runtime.indexing import class_order
 from annot_pipeline.stages.build import Build
 from annot_pipeline.stages.last_build import last_build
-from annot_pipeline.stages.planning.hit_plan import (
-    HIT_PLAN,
-    CannotPlanError,
-    Question,
-    plan_table,
-)
+from annot_pipeline.stages.planning.hit_plan import HIT_PLAN, CannotPlanError, Question, plan_table
 from annot_pipeline.stages.planning.hit_questions import NO_LABELS
 from annot_pipeline.stages.planning.listed_items import Listed, listed_items
 from annot_pipeline.stages.planning.metrics import PlanMetrics
@@ -33,10 +30,15 @@ READ = ("labels", "label_distributions", "judge_confusion", "controlled")
 """Tables that are read task by task."""
 
 
-def design_of(campaign: LoadedCampaign) -> str:
-    """Return the design that is set, or the one for the kind of the tasks that are declared."""
+def design_of(campaign: LoadedCampaign, built: Iterable[str | None] = (None,)) -> str:
+    """Return the design that is set, or the one for the kinds of tasks.
+
+    A kind that is not declared is none; those of the last build, if given, are in place of these.
+    """
     settings = campaign.settings
-    kinds = {task.kind for task in settings.tasks}
+    kinds: set[str | None] = {task.kind for task in settings.tasks} or {None}
+    if None in kinds:
+        kinds = kinds - {None} | {*built}
     is_set = "design" in settings.next_hits.model_fields_set
     if is_set or kinds != {"categorical"} or settings.judges.has_models:
         return settings.next_hits.design

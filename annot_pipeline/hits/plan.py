@@ -20,10 +20,8 @@ SHOWN = (
 """What files are made of; the other columns of a plan are for its log."""
 
 PREFERRED: tuple[tuple[str, str], ...] = (
-    ("a", "Text A is better"),
-    ("tie", "About equal"),
-    ("b", "Text B is better"),
-)
+    ("a", "Text A is better"), ("tie", "About equal"), ("b", "Text B is better"),
+)  # fmt: skip
 """What forms offer where two texts are compared, in this order: A is the one shown first."""
 
 ROWS_AT_ONCE = 1 << 14

@@ -18,6 +18,7 @@ from annot_pipeline.hits.label_batches import design_of
 from annot_pipeline.hits.plan_labels import plan_labels
 from annot_pipeline.stages.planning.hit_plan import CannotPlanError, Question
 from annot_pipeline.stages.planning.plan_tournaments import NothingLeftError
+from tests.conftest import build_file
 from tests.hits.test_command_audit import N, build_labels, write
 
 QUESTION = Question("t", ask="label", labels=("no", "yes"))
@@ -81,8 +82,10 @@ def test_a_plan_by_hand():
 
 
 def test_nothing_is_left_and_nothing_can_be_said():
-    with pytest.raises(NothingLeftError, match=r"no label below 0\.5 is to be judged once more"):
+    with pytest.raises(NothingLeftError, match=r"no label is below 0\.5"):
         plan(level=0.5)
+    with pytest.raises(NothingLeftError, match=r"2 labels below 0\.9, .* next_hits\.per_item="):
+        plan(level=0.9, per_item=2)
     with pytest.raises(CannotPlanError, match="no model labels its items"):
         plan({"a": (None, 3), "b": (None, 2)})
 
@@ -113,5 +116,18 @@ def test_labels_are_the_default_of_categorical_tasks(
     assert f"of {N} labels are below 0.95; 7 judgments planned" in shown
     assert main(["hits", str(folder), "--task", "other"]) == 2
     assert "no categorical task of the campaign" in capsys.readouterr().err
+
+    write(folder, tasks=[])  # their kind is that of the answers
+    build_file(folder)
+    assert main(["hits", str(folder), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["design"] == "labels"
+    assert main(["hits", str(folder), "--design", "easl"]) == 2
+    assert "HITs of categorical tasks: --set next_hits.design=labels" in capsys.readouterr().err
+
+    undeclared = load_campaign(folder)
+    assert design_of(undeclared) == design_of(undeclared, ["categorical", "scalar"]) == "easl"
+    assert design_of(undeclared, ["categorical"]) == "labels"
+    write(folder, tasks=[{"name": "a", "kind": "scalar"}, {"name": "b"}])
+    assert design_of(load_campaign(folder), ["categorical"]) == "easl"
     write(folder, judges=[{"name": "judge1", "kind": "model"}])
     assert design_of(load_campaign(folder)) == "easl"  # of models, a design is to be named

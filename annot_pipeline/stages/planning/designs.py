@@ -70,8 +70,6 @@ class Design:
         Plans the HITs of a task; raises CannotPlanError.
     do
         What to do where there is no such task.
-    is_for_comparisons
-        Whether tasks of comparisons are among them.
     """
 
     tasks: str
@@ -79,7 +77,6 @@ class Design:
     questions: Callable[[AskedTasks], Questions]
     plan: Callable[[Question, PlanningInputs], PlannedTask]
     do: str = SCORED
-    is_for_comparisons: bool = False
 
 
 def _easl(question: Question, inputs: PlanningInputs) -> PlannedTask:
@@ -126,7 +123,7 @@ DESIGNS: Mapping[str, Design] = {
     "controlled": Design("scalar task", ("scores",), about_scores, _controlled),
     "tournament": Design(
         "pairwise or ranking task", ("comparisons",), about_comparisons, _tournament,
-        "name the kind (pairwise, ranking) under tasks, or list items", is_for_comparisons=True,
+        "name the kind (pairwise, ranking) under tasks, or list items",
     ),
     "adequacy": Design(
         "task of adequacy", ("comparisons", VOTES), about_adequacy, _adequacy,
@@ -136,7 +133,6 @@ DESIGNS: Mapping[str, Design] = {
         "task of labels, scores or comparisons", ("controlled", PROBABILITIES, VOTES),
         about_sampled_items, _validate,
         "let a model judge the items first, and declare it: judges: [{name: ..., kind: model}]",
-        is_for_comparisons=True,
     ),
 }  # fmt: skip
 """By the names of ``next_hits.design``; those of labels are planned by `annot hits` alone."""
