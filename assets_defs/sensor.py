@@ -62,9 +62,9 @@ def exports_sensor(campaign: LoadedCampaign, job: NightlyJob) -> dg.SensorDefini
         except AnnotError as error:
             return dg.SkipReason(str(error))
         if content_digest == cursor.get("asked"):
-            waits = _waits(context.instance, job.name, content_digest)
-            if waits := waits or fails_again(campaign):
-                return dg.SkipReason(waits)
+            reason = fails_again(campaign) or _waits(context.instance, job.name, content_digest)
+            if reason:
+                return dg.SkipReason(reason)
         cursor["asked"] = content_digest
         # no run key: what comes back to what it was is built again
         request = dg.RunRequest(tags={EXPORTS_TAG: content_digest})

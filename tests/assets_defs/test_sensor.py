@@ -233,6 +233,21 @@ def test_a_build_that_failed_is_asked_for_again_later_and_later(campaign, watch,
     assert "as they were" in watch.said
 
 
+def test_the_reason_of_a_gate_failure_is_said_at_once(campaign, watch, monkeypatch):
+    """It is not asked for again after a pause, so no look says that it is."""
+    watch.reload(gates={"accounting": {"error": 0.1}})
+    write_export(campaign, ROWS + "new,w1,\n" * 99)
+    assert [watch.look() for _ in range(3)] == [False, True, False]
+    assert not watch.run()
+    reasons = set()
+    for minutes in (0, 20):
+        later(monkeypatch, minutes=minutes)
+        assert not watch.look()
+        reasons.add(watch.said)
+    assert len(reasons) == 1
+    assert "as they were when a build failed" in watch.said
+
+
 def test_the_tag_of_a_run_confirms_no_guess_of_names(campaign, watch, monkeypatch):
     """Dagster keeps it: without the key, exports with guessed names cannot be held against it."""
 
