@@ -168,8 +168,7 @@ def check_columns(function: str, data: AnyFrame, columns: Mapping[str, str]) -> 
 
 def has_likely(data: AnyFrame, columns: Mapping[str, str]) -> bool:
     """Return whether the frame has a column for each role, by its name or a likely one."""
-    column_by_role = _column_by_role(data, columns)
-    return len(set(column_by_role.values())) == len(columns)
+    return len({*_column_by_role(data, columns).values()}) == len(columns)
 
 
 def call_for(function: str, data: AnyFrame, columns: Mapping[str, str]) -> str:
@@ -272,5 +271,4 @@ def _likely(role: str, name: Any, names: Iterable[str]) -> str | None:
     for synonym in (role, *SYNONYMS.get(role, ())):
         if synonym in plain:
             return plain[synonym]
-    close = difflib.get_close_matches(str(name), plain.values(), 1)
-    return close[0] if close else None
+    return next(iter(difflib.get_close_matches(str(name), plain.values(), 1)), None)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import atexit
 import contextlib
-import difflib
 import io
 import json
 import os
@@ -16,6 +15,7 @@ import re
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from typing import Any, NoReturn, TextIO
 
 from annot_pipeline.cli.arguments import COMMANDS
@@ -136,8 +136,7 @@ class _Commands(argparse.ArgumentParser):
         """Say what is wrong, and which command was probably meant."""
         if match := re.search(r"invalid choice: '([^']*)'", message):
             names = [command.name for command in COMMANDS]
-            near = difflib.get_close_matches(match[1], names, 1)
-            meant = f"; did you mean {near[0]}?" if near else ""
+            meant = "".join(f"; did you mean {n}?" for n in get_close_matches(match[1], names, 1))
             message = f"no command {match[1]}{meant} (annot --help lists all)"
         super().error(message)
 

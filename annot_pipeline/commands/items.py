@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pyarrow as pa
 
 from annot_pipeline.config import LoadedCampaign
-from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.config.campaign_file import likely_name
+from annot_pipeline.errors import ConfigError, Problem, first_of
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Releases
 
@@ -48,13 +51,11 @@ def list_items(
     Raises
     ------
     ConfigError
-        There is no such reason.
+        There is no such reason, task or judge.
     StoreError
         There is no such release, or it is not as it was published.
     """
-    if reason is not None and reason not in REASONS:
-        problem = Problem("--reason", f"{reason} is none", ", ".join(REASONS))
-        raise ConfigError("items cannot be chosen so", [problem])
+    _refuse_unknown("reason", reason, REASONS)
     chosen = Releases.for_campaign(campaign).get_or_candidate(release)
     names = ("labels", "label_distributions", "items", "judgments")
     parameters = {
@@ -62,4 +63,14 @@ def list_items(
         "least_share": SPLIT,
     }  # fmt: skip
     queries = Queries(campaign.settings.resources, campaign.spill)
+    _refuse_unknown("task", task, chosen.manifest["facts"]["kinds"])
+    _refuse_unknown("judge", judge, chosen.table("judges")["judge"].to_pylist())
     return queries.table("audit/items", {name: chosen.stored(name) for name in names}, parameters)
+
+
+def _refuse_unknown(kind: str, name: str | None, known: Iterable[str]) -> None:
+    names = sorted({*known})
+    if name is not None and name not in names:
+        allowed, do = first_of(names, 10), likely_name(name, names)
+        problem = Problem(f"--{kind}", f"no such {kind}", allowed, do, (name,))
+        raise ConfigError(f"an unknown {kind}", [problem])

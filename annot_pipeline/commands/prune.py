@@ -129,8 +129,7 @@ def list_pins(campaign: LoadedCampaign) -> list[dict[str, Any]]:
     """Return the pins, oldest release first."""
     releases = Releases.for_campaign(campaign)
     releases.refuse_another()
-    pins = read_pins(releases)
-    return [{"version": version} | asdict(pin) for version, pin in pins.items()]
+    return [{"version": version} | asdict(pin) for version, pin in read_pins(releases).items()]
 
 
 def _plan(

@@ -395,12 +395,11 @@ def _problem(detail: dict[str, Any], spellings: Mapping[Keys, str]) -> Problem:
         allowed = detail["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
         if "[key]" in detail["loc"]:
             return _unknown_key(where, location)
-        likely = difflib.get_close_matches(str(value), allowed, 1)
         return Problem(
             where,
             f"{shorten(value)} is not allowed",
             ", ".join(["a number"] * _is_word(detail) + allowed),
-            f"{MEANT}{likely[0]}?" if likely else "",
+            likely_name(str(value), allowed),
         )
     if kind in SHAPES:
         return Problem(where, SHAPES[kind], values=(_literal(value),) if value else ())
@@ -434,13 +433,17 @@ def _misplaced_key(detail: Mapping[str, Any], where: str) -> Problem | None:
 
 def _unknown_key(where: str, location: Sequence[str]) -> Problem:
     allowed = _keys_at(location[:-1])
-    likely = difflib.get_close_matches(location[-1], allowed, 1, cutoff=0.5)
     return Problem(
         where,
         "unknown key",
         ", ".join(allowed),
-        f"{MEANT}{likely[0]}?" if likely else "",
+        likely_name(location[-1], allowed, 0.5),
     )
+
+
+def likely_name(name: str, names: Sequence[str], cutoff: float = 0.6) -> str:
+    """Return the question whether a name like this one was meant; empty: none is like it."""
+    return "".join(f"{MEANT}{n}?" for n in difflib.get_close_matches(name, names, 1, cutoff))
 
 
 def _keys_at(location: Sequence[str]) -> list[str]:

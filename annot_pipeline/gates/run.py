@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from annot_pipeline.config import Threshold
+from annot_pipeline.config.campaign_file import likely_name
 from annot_pipeline.contracts.stage_metrics import MetricsError, StageMetrics
 from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.gates.declared import GATES
@@ -102,7 +102,7 @@ def check_gate_names(thresholds: Mapping[str, Threshold]) -> None:
             f"gates.{name}",
             "unknown key",
             ", ".join(names),
-            " or ".join(f"did you mean {n}?" for n in difflib.get_close_matches(name, names, 1)),
+            likely_name(name, names),
         )
         for name in thresholds
         if name not in names

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.arrays import Codes
+from annot_pipeline.config.campaign_file import likely_name
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.errors import ConfigError, InputError, Problem, counted, first_of, shorten
 from annot_pipeline.scoring.cells import Rows
@@ -53,12 +53,8 @@ def choose_tasks(gold: Mapping[str, GoldTask], task_name: str | None) -> dict[st
     if task_name is None:
         return dict(gold)
     if task_name not in gold:
-        likely = difflib.get_close_matches(task_name, list(gold), 1)
-        do = f"did you mean {likely[0]}?" if likely else ""
-        allowed = _task_list(gold)
-        problem = Problem(
-            "--task", "no task that has labels with probabilities", allowed, do, values=(task_name,)
-        )
+        what, do = "no task that has labels with probabilities", likely_name(task_name, list(gold))
+        problem = Problem("--task", what, _task_list(gold), do, values=(task_name,))
         raise ConfigError("an unknown task", [problem])
     return {task_name: gold[task_name]}
 

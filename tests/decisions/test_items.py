@@ -11,6 +11,7 @@ from annot_pipeline.cli import main
 from annot_pipeline.commands.items import REASONS, list_items
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError
+from annot_pipeline.storage.releases import Releases
 
 EXPORT = "item,judge,label,text\n" + "".join(
     f"i{i},w{j},{answer},text {i}\n"
@@ -47,13 +48,39 @@ def test_items_are_chosen_by_task_label_judge_and_reason(campaign):
     assert set(items(campaign, reason="split votes")) == {"i16"}
     assert set(items(campaign, reason="one judge")) == {"i18"}
     assert "i0" not in items(campaign, label="b")
-    assert items(campaign, task="another") == []
     judges = set(list_items(campaign)["item"].to_pylist())
     assert set(items(campaign, uncertain=True)) <= judges
-    assert items(campaign, judge="nobody") == []
-    with pytest.raises(ConfigError, match="looks odd is none"):
-        list_items(campaign, reason="looks odd")
+    (judge,) = {
+        row["judge"]
+        for row in Releases.for_campaign(campaign).get().table("judgments").to_pylist()
+        if row["item"] == "i18"
+    }
+    assert "i18" in items(campaign, judge=judge)
+    assert items(campaign, judge=judge, label="c") == []
+    (task,) = set(list_items(campaign)["task"].to_pylist())
+    assert items(campaign, task=task) == items(campaign)
     assert all(isinstance(items(campaign, reason=reason), list) for reason in REASONS)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "title"),
+    [
+        ({"reason": "uncertan"}, "an unknown reason"),
+        ({"task": "zz", "uncertain": True}, "an unknown task"),
+        ({"judge": "nobody"}, "an unknown judge"),
+    ],
+)
+def test_what_the_release_does_not_have_is_refused(campaign, chosen, title):
+    with pytest.raises(ConfigError, match=title):
+        list_items(campaign, **chosen)
+
+
+def test_the_name_that_is_like_it_is_said(campaign, capsys):
+    (task,) = set(list_items(campaign)["task"].to_pylist())
+    assert main(["items", str(campaign.folder), "--uncertain", "--task", f"{task}x"]) == 2
+    error = capsys.readouterr().err
+    assert f"allowed: {task}" in error
+    assert f"did you mean {task}?" in error
 
 
 def test_the_command_writes_a_queue(campaign, tmp_path, capsys):
