@@ -75,13 +75,17 @@ def test_numbers_are_rounded_but_never_to_what_they_are_not(value, kind, written
 
 
 @pytest.mark.parametrize(
-    ("kind", "is_listed"), [("scalar", True), ("categorical", False), ("pairwise", False)]
+    ("kind", "assumed", "is_listed"),
+    [("scalar", 0, True), ("scalar", 1, False), ("categorical", 0, False), ("pairwise", 0, False)],
 )
-def test_the_next_batch_is_listed_where_the_default_design_plans_one(small, kind, is_listed):
-    assert (
-        any("annot hits" in line for line in next_commands(contents_of(small, kinds={"t": kind})))
-        == is_listed
-    )
+def test_the_next_batch_is_listed_where_the_default_design_plans_one(
+    small, kind, assumed, is_listed
+):
+    """Nothing is planned on a scale that is assumed."""
+    contents = contents_of(small, kinds={"t": kind})
+    check = {"name": "assumed_scales", "level": "warn" if assumed else "pass"}
+    contents = replace(contents, manifest=contents.manifest | {"checks": [check]})
+    assert any("annot hits" in line for line in next_commands(contents)) == is_listed
 
 
 def test_cells_say_their_value_to_scripts_where_they_show_no_number():
