@@ -378,7 +378,7 @@ def next_commands(contents: Contents) -> list[str]:
         lines.append(f"annot diff {campaign} {parent['version']} {version}    # what changed, why")
     if contents.tables["estimates"].num_rows:
         lines.append(f"annot hits {campaign} --design validate    # what people should judge next")
-    elif "scalar" in kinds and not "assumed_scales" not in warned:  # else it plans nothing
+    elif "scalar" in kinds and "assumed_scales" not in warned:  # else it plans nothing
         lines.append(f"annot hits {campaign}    # the next batch to annotate")
     if name := _doubtful_name(contents):
         lines.append(f"annot trace {campaign} {name}    # why it has its label or score")
