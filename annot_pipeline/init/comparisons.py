@@ -200,12 +200,12 @@ def comparison(
         c for c in choice.offered()
         if c not in outcomes and len(c.counts) > 1 and _says_sides_alone(c, things[0])
     ]  # fmt: skip
-    found = [
+    answers_by_column = [
         (column, answer) for column in outcomes
         if column.name not in compared and (answer := _preference(sheet, things, column))
     ]  # fmt: skip
-    if found:
-        return _on_criteria(sheet, found)
+    if answers_by_column:
+        return _on_criteria(sheet, answers_by_column)
     for column in outcomes:
         if column.name not in compared and is_outcome(column.name):
             _refuse_graded(things[0], column)
@@ -227,12 +227,12 @@ THREE: list[list[str]] = names.VOCABULARY["outcome_columns"]
 """Names of columns of which one is 1, the others 0: a won, b won, a tie."""
 
 
-def _on_criteria(sheet: Sheet, found: Sequence[tuple[Column, Answer]]) -> Answer:
+def _on_criteria(sheet: Sheet, answers: Sequence[tuple[Column, Answer]]) -> Answer:
     """Return the first answer; with those of other columns that answer alike, each a question.
 
     What another says of the pair, such as a model, a majority or a key, is no question.
     """
-    (first, answer), *others = found
+    (first, answer), *others = answers
     name, expression, _ = answer.fields[-1]
     pair = [*answer.columns[:2], *(n for n in sheet.names if "segment" in names.roles(n))]
     differs = sheet.differing(pair, first.name) > 0
@@ -250,7 +250,7 @@ def _on_criteria(sheet: Sheet, found: Sequence[tuple[Column, Answer]]) -> Answer
     expressions = [expression, *(a.fields[-1][1] for _, a in alike)]
     values = {v: s for e in expressions if isinstance(e, dict) for v, s in e["map"].items()}
     whole: object = {"column": "{question}", "map": values} if values else "{question}"
-    why = first_of([f"{c.name}: {a.fields[-1][2]}" for c, a in found], 3)
+    why = first_of([f"{c.name}: {a.fields[-1][2]}" for c, a in [(first, answer), *alike]], 3)
     fields = [*answer.fields[:-1], (name, whole, why)]
     columns_used = [*answer.columns[:2], *columns]
     return replace(answer, fields=fields, columns=columns_used, questions=tuple(columns))

@@ -138,7 +138,7 @@ class _Interpreter:
         """Yield whether cells, and how columns stand, are as the preset says."""
         preset, sheet = self.preset, self.sheet
         for columns, pattern in preset.get("values", {}).items():
-            counts = sheet[found].counts if (found := self.first(columns.split("|"))) else ()
+            counts = sheet[name].counts if (name := self.first(columns.split("|"))) else ()
             yield any(re.search(pattern, value.lower()) for value in counts)
         for name, kind in preset.get("cells", {}).items():
             cells = self.cells(self.find(name) or "")
