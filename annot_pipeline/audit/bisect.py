@@ -254,8 +254,8 @@ def _no_such(
 ) -> StoreError:
     """Return the error of a name that is no item and no metric, with names that are like it."""
     items = filter(None, release.table("items")["item"].to_pylist()[:100_000])
-    known = {*metrics, *(metric.rpartition(".")[2] for metric in metrics), *items}
-    near = difflib.get_close_matches(name, sorted(known), 3)
+    names = {*metrics, *(metric.rpartition(".")[2] for metric in metrics), *items}
+    near = difflib.get_close_matches(name, sorted(names), 3)
     what = f"no item or metric {name}" if metrics else f"no item {name}"
     where = f" in task {task}" if task else ""
     allowed = f"like it: {', '.join(near)}" if near else ""

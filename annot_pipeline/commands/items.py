@@ -68,8 +68,8 @@ def list_items(
     return queries.table("audit/items", {name: chosen.stored(name) for name in names}, parameters)
 
 
-def _refuse_unknown(kind: str, name: str | None, known: Iterable[str]) -> None:
-    names = sorted({*known})
+def _refuse_unknown(kind: str, name: str | None, allowed_names: Iterable[str]) -> None:
+    names = sorted({*allowed_names})
     if name is not None and name not in names:
         allowed, do = first_of(names, 10), likely_name(name, names)
         problem = Problem(f"--{kind}", f"no such {kind}", allowed, do, (name,))

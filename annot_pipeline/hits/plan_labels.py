@@ -70,18 +70,18 @@ def plan_labels(
     asked = np.flatnonzero(can_be_asked)
     names = [*judged, *fresh]
     asked = asked[np.lexsort((np.array(names, object)[asked], -gain[asked]))][: own.items]
-    left = int(is_open.sum())
+    n_open = int(is_open.sum())
     summary = {
-        "level": level, "items": len(names), "left": left, "asked": asked.size,
+        "level": level, "items": len(names), "left": n_open, "asked": asked.size,
         "at_most": int((is_open & ~can_be_asked).sum()), **_saved(n, own.per_item), "strata": [],
         "estimands": [],
     }  # fmt: skip
     notes += _notes(question.task, summary, own.per_item)
     if not asked.size:
         raise NothingLeftError(
-            f"{counted(left, 'label')} below {level:g}, each with {own.per_item:,} "
+            f"{counted(n_open, 'label')} below {level:g}, each with {own.per_item:,} "
             "judgments or more; ask again: --set next_hits.per_item=N"
-            if left else f"no label is below {level:g}"
+            if n_open else f"no label is below {level:g}"
         )  # fmt: skip
     state = np.ascontiguousarray(gain, np.float64).tobytes()
     return label_slots(

@@ -143,8 +143,8 @@ def _files_to_read(table: StoredTable, earlier: Sequence[str]) -> StoredTable:
     files = [file for file in table.files if file.rows]
     at = {sha256: place for place, sha256 in enumerate(earlier)}
     places = [at.get(file.sha256, -1) for file in files]
-    old = [place for place in places if place >= 0]
-    if old != sorted({*old}):
+    checked_places = [place for place in places if place >= 0]
+    if checked_places != sorted({*checked_places}):
         return table
     is_new = [False, *(place < 0 for place in places), False]
     near = (file for n, file in enumerate(files) if any(is_new[n : n + 3]))

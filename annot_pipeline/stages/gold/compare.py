@@ -227,10 +227,10 @@ def _dropped_exports(context: StageContext, release: Release) -> list[str]:
         return []
     lineage = read_table(verify_table(context.inputs["lineage"]), ["source_digest"])
     read = set(lineage["source_digest"].unique().to_pylist())
-    found = {name: digest for digest, name in dropped.items() if digest in read}
+    digest_by_name = {name: digest for digest, name in dropped.items() if digest in read}
     if read_forgotten(context.store.root):  # copies are read, which have other digests
-        found |= exports_among(context.campaign, dropped)
-    return [f"{name} (digest {digest[:16]})" for name, digest in found.items()]
+        digest_by_name |= exports_among(context.campaign, dropped)
+    return [f"{name} (digest {digest[:16]})" for name, digest in digest_by_name.items()]
 
 
 def _vanished(context: StageContext, release: Release | None) -> pa.Table:

@@ -171,9 +171,9 @@ def exports_among(campaign: LoadedCampaign, published: Container[str]) -> dict[s
         excluded = _excluded(campaign, source, exports)
         for export in exports:
             digests = chain.from_iterable(_digests(campaign, source, export))
-            known = next((d for d in digests if d in published), None)
-            if export.relative not in excluded and known:
-                names[export.relative] = known
+            matching = next((d for d in digests if d in published), None)
+            if export.relative not in excluded and matching:
+                names[export.relative] = matching
     return names
 
 
