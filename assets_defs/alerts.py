@@ -19,8 +19,8 @@ import dagster as dg
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem, StoreError
 from annot_pipeline.storage.files import read_json, write_json
+from annot_pipeline.storage.marked_folder import ALERT
 from annot_pipeline.storage.store import Store
-from annot_pipeline.storage.store_layout import ALERT
 from assets_defs.automation import ATTENDED_TAG
 
 if TYPE_CHECKING:

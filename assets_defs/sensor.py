@@ -15,8 +15,8 @@ from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.signature import digest
 from annot_pipeline.errors import AnnotError
 from annot_pipeline.stages.ingest.present_exports import export_stats, present_exports
+from annot_pipeline.storage.archive import known_digests
 from annot_pipeline.storage.keys import judge_key, present_key, published_digest
-from annot_pipeline.storage.known_digests import known_digests
 from annot_pipeline.storage.store import Store
 from assets_defs.automation import EXPORTS_TAG, fails_again
 

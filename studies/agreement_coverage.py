@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from annot_pipeline.arrays import Codes, Floats
-from annot_pipeline.methods.agreement.label_agreement import nominal_agreement
-from annot_pipeline.methods.agreement.label_intervals import FEW_JUDGES
+from annot_pipeline.methods.agreement.label_agreement import FEW_JUDGES, nominal_agreement
 
 STATISTICS = ("percent_agreement", "cohen_kappa", "fleiss_kappa", "alpha_nominal", "gwet_ac1")
 ITEM_SD, JUDGE_SD, SPREAD_SD = 1.5, 0.5, 0.3

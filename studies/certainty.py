@@ -20,7 +20,7 @@ from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.methods.labels.reliability import reliability
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.report.figures import reliability_svg
-from annot_pipeline.runtime.by_task import ByTask
+from annot_pipeline.runtime.indexing import ByTask
 from annot_pipeline.stages.labels.check_calibration import check_calibration, held_against_truth
 from annot_pipeline.stages.labels.infer_labels import LabelSettings, fit_tasks, label_tables
 from annot_pipeline.stages.labels.label_tasks import JudgedTask

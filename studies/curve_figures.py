@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from annot_pipeline.arrays import Floats
-from annot_pipeline.methods.comparisons.match_quality import match_quality
+from annot_pipeline.methods.comparisons.trueskill import match_quality
 from annot_pipeline.report.figures import score_histograms_svg
 from annot_pipeline.report.figures.curves import Curve
 from studies.curves import MEASURES, Correlations, Gains, Interval

@@ -21,8 +21,8 @@ from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.stages.gold.unlike_judges import doubtful_items
 from annot_pipeline.stages.judges.control_scores import Units
+from annot_pipeline.stages.judges.judge_verdicts import FAILED
 from annot_pipeline.stages.judges.label_judges import LabelJudges, label_judges
-from annot_pipeline.stages.judges.verdict_reasons import FAILED
 from annot_pipeline.stages.labels.infer_labels import LabelSettings, infer_labels
 from annot_pipeline.stages.labels.label_tasks import JudgedTask
 from annot_pipeline.storage.queries import Queries

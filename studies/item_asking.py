@@ -29,7 +29,7 @@ from annot_pipeline.methods.comparisons.trueskill import TrueSkillParams, truesk
 from annot_pipeline.methods.numerics.moments import sums
 from annot_pipeline.methods.numerics.rounding import comparable
 from annot_pipeline.methods.planning.easl_hits import NextHitsParams, next_hits
-from annot_pipeline.methods.scores.beta_scores import FRESH, beta_variance
+from annot_pipeline.methods.scores.easl import FRESH, beta_variance
 from studies.params import Rounds
 from studies.thurstone import ThurstoneParams, thurstone
 

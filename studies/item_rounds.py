@@ -10,7 +10,7 @@ import numpy as np
 
 from annot_pipeline.arrays import Floats
 from annot_pipeline.methods.judges.judge_correlations import mean_spearman
-from annot_pipeline.methods.numerics.pair_ranks import FEWEST_ITEMS
+from annot_pipeline.methods.numerics.ranks import FEWEST_ITEMS
 from studies.curves import Correlations, correlations
 from studies.item_asking import METHODS, Answers, Asked, ask, hits_a_round
 from studies.params import Rounds

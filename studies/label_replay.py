@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 import annot_pipeline as annot
-from annot_pipeline.config.next_hits import NextHits
+from annot_pipeline.config.sections import NextHits
 from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.hits.plan_labels import plan_labels
 from annot_pipeline.stages.planning.hit_plan import Question

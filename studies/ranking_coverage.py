@@ -21,7 +21,7 @@ from annot_pipeline.methods.rankings.adjusted_comparisons import adjusted_compar
 from annot_pipeline.methods.rankings.adjusted_scores import adjusted_scores
 from annot_pipeline.methods.rankings.inference import TESTED, RankingInference, compare_estimates
 from annot_pipeline.methods.rankings.score_block import ScoreBlock
-from annot_pipeline.methods.rankings.score_params import ScoreParams
+from annot_pipeline.methods.rankings.score_effects import ScoreParams
 from annot_pipeline.methods.scores.system_comparisons import compare_systems
 from annot_pipeline.methods.scores.zscores import z_scores
 from studies.coverage_designs import (

@@ -22,9 +22,9 @@ from typing import Protocol
 import numpy as np
 
 from annot_pipeline.arrays import Codes, Flags, Floats
-from annot_pipeline.methods.comparisons.match_quality import log_match_quality
+from annot_pipeline.methods.comparisons.trueskill import log_match_quality
 from annot_pipeline.methods.numerics.rounding import comparable
-from annot_pipeline.methods.scores.beta_scores import FRESH, beta_mode, beta_variance
+from annot_pipeline.methods.scores.easl import FRESH, beta_mode, beta_variance
 from studies.params import Points
 
 METHODS = ("DA", "EASL", "random")

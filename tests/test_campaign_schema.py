@@ -16,7 +16,7 @@ from ruamel.yaml import YAML
 from annot_pipeline.cli import main
 from annot_pipeline.commands.schema import schema_document, schema_text
 from annot_pipeline.config.campaign_file import load_campaign
-from annot_pipeline.config.descriptions import (
+from annot_pipeline.config.json_schema import (
     FIELD_DESCRIPTIONS,
     parameter_descriptions,
     summary,

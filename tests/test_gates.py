@@ -21,7 +21,7 @@ from annot_pipeline.gates import (
     run_gates,
 )  # fmt: skip
 from annot_pipeline.stages.build import STAGES
-from annot_pipeline.stages.gold import trace_lineage
+from annot_pipeline.stages.gold import list_judgments
 from annot_pipeline.stages.labels.metrics import LabelMetrics
 from annot_pipeline.storage.stage_result import digest_of
 
@@ -158,13 +158,13 @@ def test_a_reader_that_loses_a_row_fails_the_accounting(build_campaign, monkeypa
 
 @pytest.mark.slow
 def test_lineage_that_loses_a_record_is_not_published(build_campaign, monkeypatch):
-    lineage_rows = trace_lineage.lineage_rows
+    lineage_rows = list_judgments.lineage_rows
 
     def careless(records):
         for part in lineage_rows(records):
             yield part.slice(1)
 
-    monkeypatch.setattr(trace_lineage, "lineage_rows", careless)
+    monkeypatch.setattr(list_judgments, "lineage_rows", careless)
     with pytest.raises(GateError) as error:
         build_campaign({"a.csv": EXPORT})
     assert "lineage_rows" in str(error.value)

@@ -39,7 +39,7 @@ BUILT = {
     "annot_pipeline/exports/hits_from_mturk.py": "TEXT, which is surveyed, behind a fixed word",
     "annot_pipeline/config/expressions.py": "patterns of a campaign: compiled to be checked alone",
     "annot_pipeline/config/sources.py": "patterns of a campaign: compiled to be checked alone",
-    "annot_pipeline/stages/ingest/patterns.py": "searched with a time limit",
+    "annot_pipeline/stages/ingest/expressions.py": "searched with a time limit",
 }
 """Files with patterns that are no constant, and why none of them is slow."""
 OWN_FIGURES = "numbers and paths of figures that matplotlib draws for us"

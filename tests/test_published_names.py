@@ -18,8 +18,7 @@ from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import ConfigError, GateError, shorten
 from annot_pipeline.gates.measures import published_names
 from annot_pipeline.stages.gold.metrics import ReleaseMetrics
-from annot_pipeline.stages.gold.published_names import PublishedNames
-from annot_pipeline.stages.gold.published_words import prose_words
+from annot_pipeline.stages.gold.published_names import PublishedNames, prose_words
 from annot_pipeline.stages.shared.name_search import (
     NOT_SHOWN,
     CellNames,

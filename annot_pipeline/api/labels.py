@@ -30,7 +30,7 @@ from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
 from annot_pipeline.methods.labels.dawid_skene import dawid_skene as fit
 from annot_pipeline.methods.labels.models import LABEL_MODELS
 from annot_pipeline.methods.labels.votes import count_votes
-from annot_pipeline.stages.ingest.look_alikes import look_alikes
+from annot_pipeline.stages.ingest.raw_names import look_alikes
 
 CONFUSION = "judge true_label observed_label"
 LABEL_COLUMNS = (

@@ -16,7 +16,7 @@ from annot_pipeline.api.frames import AnyFrame, kind_of
 from annot_pipeline.api.soft_labels import TASK, soft_labels
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.errors import ConfigError, Problem, first_of
-from annot_pipeline.methods.numerics.wilson import wilson_interval
+from annot_pipeline.methods.numerics.shares import wilson_interval
 
 if TYPE_CHECKING:
     from annot_pipeline.api.frame_build import FrameTables

@@ -219,7 +219,7 @@ def _show_build(arguments: argparse.Namespace, publication: Publication, build: 
         terminal.warnings = [gate.short for gate in results if gate.level == "warn"]
 
     def lines() -> Iterator[str]:
-        from annot_pipeline.contracts.values import certificates
+        from annot_pipeline.contracts.table import certificates
         from annot_pipeline.storage.candidates import candidate_steps
 
         yield from fates_lines(manifest["facts"])

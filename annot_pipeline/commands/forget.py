@@ -26,13 +26,13 @@ from annot_pipeline.storage.catalog import CATALOG, write_catalog
 from annot_pipeline.storage.forgotten import Forgotten, add_forgotten, read_forgotten
 from annot_pipeline.storage.keys import fingerprint, judge_key, pseudonym, refuse_other_key
 from annot_pipeline.storage.manifest_changes import source_digest
+from annot_pipeline.storage.marked_folder import FOLDERS
 from annot_pipeline.storage.pins import read_pins
 from annot_pipeline.storage.release import Release
 from annot_pipeline.storage.releases import Releases
 from annot_pipeline.storage.shortages import cannot_write
 from annot_pipeline.storage.source_digests import SourceDigests
 from annot_pipeline.storage.store import Store
-from annot_pipeline.storage.store_layout import FOLDERS
 
 STAYS = frozenset({"archive", "digests", "settings"})
 """Folders of the store that releases which stay need: only what they do not need is removed."""

@@ -17,7 +17,7 @@ from annot_pipeline.methods.rankings.detectable import (
     design_error,
     detectable_difference,
 )
-from annot_pipeline.stages.rankings.adjusted_rankings import NO_JUDGE_CONNECTS
+from annot_pipeline.stages.rankings.score_rankings import NO_JUDGE_CONNECTS
 from annot_pipeline.stages.rankings.variance_rows import NO_OVERLAP
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.release import Release

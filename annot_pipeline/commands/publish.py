@@ -42,11 +42,11 @@ from annot_pipeline.storage.files import TEMPORARY, file_sha256, regular
 from annot_pipeline.storage.keys import derive, refuse_other_key
 from annot_pipeline.storage.manifest import written_in
 from annot_pipeline.storage.manifest_changes import source_digest
+from annot_pipeline.storage.marked_folder import FIGURES
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release, Releases
 from annot_pipeline.storage.shortages import cannot_write, running
 from annot_pipeline.storage.source_digests import SourceDigests
-from annot_pipeline.storage.store_layout import FIGURES
 from annot_pipeline.storage.tables import (
     StoredTable,
     TableFile,

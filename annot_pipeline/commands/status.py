@@ -12,8 +12,11 @@ from annot_pipeline.contracts import VERDICTS
 from annot_pipeline.errors import ConfigError
 from annot_pipeline.gates import GATES
 from annot_pipeline.stages.build import Build
-from annot_pipeline.stages.ingest.present_exports import excluded_exports, exports_among
-from annot_pipeline.stages.ingest.unread_exports import unread_exports
+from annot_pipeline.stages.ingest.present_exports import (
+    excluded_exports,
+    exports_among,
+    unread_exports,
+)
 from annot_pipeline.stages.last_build import failed_build_advice, failing_gates
 from annot_pipeline.storage.candidates import CANDIDATES, candidate_steps, folder_bytes
 from annot_pipeline.storage.keys import exposed_secrets

@@ -1,13 +1,12 @@
-"""The sections of campaign.yaml beside its sources: tasks, and settings of the stages."""
+"""The sections of campaign.yaml beside its sources: tasks, planning, and settings of the stages."""
 
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
-from annot_pipeline.config.next_hits import ControlledHits, Easl, NextHits
 from annot_pipeline.config.operation import (
     Engine,
     Fresh,
@@ -18,9 +17,247 @@ from annot_pipeline.config.operation import (
     Sensor,
 )
 from annot_pipeline.config.quality import SCREENINGS, TESTS_WITH_CONTRAST, Quality
-from annot_pipeline.config.strict_section import Section
-from annot_pipeline.config.task_settings import Adequacy, Criterion, TaskSettings
+from annot_pipeline.config.strict_section import LARGEST, Section
+from annot_pipeline.contracts.answer_text import answer_text
 from annot_pipeline.errors import shorten
+from annot_pipeline.methods.planning.hit_design import HitDesign
+
+
+class Criterion(Section):
+    """Describes one of several criteria that are judged at once.
+
+    Parameters
+    ----------
+    reverse
+        Whether a high score is bad. The score becomes lowest + highest - score, so the task
+        needs a scale.
+    quality
+        Whether the criterion takes part in judge control.
+    """
+
+    reverse: bool = False
+    quality: bool = True
+
+
+class Adequacy(Section):
+    """Names the labels that say that an output is good enough.
+
+    Parameters
+    ----------
+    task
+        Name of the categorical task that asks whether an output is good enough.
+    adequate
+        Labels of that task which say that an output is good enough.
+    """
+
+    task: str
+    adequate: tuple[str, ...]
+
+    @field_validator("adequate")
+    @classmethod
+    def _as_answers(cls, labels: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(answer_text, labels))
+
+
+class TaskSettings(Section):
+    """Describes the tasks whose names match ``name``; the first match applies.
+
+    Parameters
+    ----------
+    name
+        Glob on the names of tasks.
+    kind
+        Kind of the task; null: inferred from the fields that have values.
+    labels
+        Allowed labels; others are rejected. null: all labels that occur.
+    ordinal
+        Whether the labels are ordered as they are listed.
+    scale
+        Lowest and highest score; scores outside are rejected.
+    criteria
+        Criteria that are judged at once, by name. Records of other criteria are rejected.
+    references
+        Systems that are human references.
+    adequacy
+        Labels that say whether an output of a pairwise or ranking task is good enough.
+    question
+        What the judges were asked; shown in the data card and in HITs.
+    repeats
+        What to do with several answers of one judge on one item and criterion. null: all count,
+        and a gate warns.
+    reconcile
+        order: reconciles the answers of a judge who saw a pair in both orders.
+    """
+
+    name: str
+    kind: Literal["categorical", "scalar", "pairwise", "ranking"] | None = None
+    labels: tuple[str, ...] | None = None
+    ordinal: bool = False
+    scale: tuple[float, float] | None = None
+    criteria: dict[str, Criterion] = Field(default_factory=dict)
+    references: tuple[str, ...] = ()
+    adequacy: Adequacy | None = None
+    question: str | None = None
+    repeats: Literal["keep", "first", "last", "reject"] | None = None
+    reconcile: Literal["order"] | None = None
+
+    @model_validator(mode="after")
+    def _repeats_of_single_answers(self) -> Self:
+        if self.kind == "ranking" and self.repeats not in (None, "keep"):
+            raise ValueError(
+                f"repeats: {self.repeats} cannot be used with kind: ranking, where a judge may "
+                "rank an output in several rankings"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _reconciles_pairs(self) -> Self:
+        if self.reconcile and self.kind not in (None, "pairwise"):
+            raise ValueError(f"reconcile belongs to kind: pairwise, not {self.kind}")
+        return self
+
+    @field_validator("scale")
+    @classmethod
+    def _rising(cls, scale: tuple[float, float] | None) -> tuple[float, float] | None:
+        if scale and not scale[0] < scale[1]:
+            raise ValueError(f"{list(scale)} is not ascending; write [lowest, highest]")
+        if scale and max(map(abs, scale)) > LARGEST:
+            raise ValueError(f"{list(scale)} goes beyond {LARGEST:g}")
+        return scale
+
+    @field_validator("labels")
+    @classmethod
+    def _distinct(cls, labels: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if labels is None:
+            return None
+        texts = tuple(map(answer_text, labels))
+        twice = [label for label, text in zip(labels, texts, strict=True) if texts.count(text) > 1]
+        if twice:
+            raise ValueError(f"named twice: {', '.join(sorted({*twice}))}")
+        return texts
+
+    @model_validator(mode="after")
+    def _reversed_on_a_scale(self) -> Self:
+        reversed_ = [name for name, criterion in self.criteria.items() if criterion.reverse]
+        if reversed_ and self.scale is None:
+            raise ValueError(f"to reverse {', '.join(reversed_)}, name scale: [lowest, highest]")
+        return self
+
+
+class Easl(Section):
+    """Sets EASL scores, comparisons within HITs, and the HITs that EASL plans.
+
+    Parameters
+    ----------
+    gamma
+        Skill chain of match quality, bounded ranking aggregation and TrueSkill.
+    epsilon
+        Tie rate of bounded ranking aggregation and TrueSkill.
+    hit_size
+        Items per HIT.
+    hits
+        Largest number of HITs of a batch, for each task.
+    random_share
+        Share of the HITs that are drawn uniformly at random.
+    margin
+        Scores within one HIT that differ by no more points than this are a tie.
+    trueskill_mean
+        Prior mean of TrueSkill.
+    trueskill_sd
+        Prior standard deviation of TrueSkill.
+    """
+
+    gamma: float = Field(default=0.1, ge=1e-4, le=1e4)
+    epsilon: float = Field(default=0.1, ge=0, le=100)
+    hit_size: int = Field(default=5, ge=2)
+    hits: int = Field(default=100, ge=1)
+    random_share: float = Field(default=0.0, ge=0, le=1)
+    margin: float = Field(default=0.0, ge=0, le=LARGEST)
+    trueskill_mean: float = Field(default=0.0, ge=-LARGEST, le=LARGEST)
+    trueskill_sd: float = Field(default=1.0, gt=0, le=LARGEST)
+
+
+class NextHits(Section):
+    """Sets the next batch to annotate.
+
+    Parameters
+    ----------
+    design
+        How the next batch is chosen. easl: outputs to score, by variance. controlled: outputs to
+        score, with controls. tournament: comparisons that connect the outputs of a segment.
+        adequacy: outputs whose adequacy follows from no comparison. validate: a sample of what
+        models judged, for people. audit: a sample of labels, whose answers by experts certify the
+        others. labels: items whose label is below a level, those first of which one more judgment
+        tells most; the default if all tasks are categorical and no judge is a model.
+    upload
+        Platform whose upload format is written.
+    within
+        Whether the items of an EASL HIT share a segment, where segments are mapped, or only the
+        task.
+    segments
+        Largest number of segments of a tournament or adequacy batch, for each task.
+    hit_size
+        Comparisons or questions per HIT. Larger segments are split evenly.
+    items
+        Largest number of items drawn for people, for each task. null: with design: validate, as
+        many as halve the interval; with design: audit, as many as certify labels.certain_at with
+        one error; with design: labels, all that are below the level.
+    level
+        With design: labels, probability from which a label is not asked again. null:
+        labels.certain_at.
+    per_item
+        With design: labels, number of judgments from which an item is not asked again.
+    """
+
+    design: Literal[
+        "easl", "controlled", "tournament", "adequacy", "validate", "audit", "labels"
+    ] = "easl"  # fmt: skip
+    upload: Literal["mturk", "label_studio", "jsonl"] = "mturk"
+    within: Literal["segment", "task"] = "segment"
+    segments: int = Field(default=100, ge=1)
+    hit_size: int = Field(default=20, ge=1, le=1000)
+    items: int | None = Field(default=None, ge=2)
+    level: float | None = Field(default=None, gt=0, le=1)
+    per_item: int = Field(default=10, ge=1)
+
+
+class ControlledHits(Section):
+    """Sets HITs that hold controls.
+
+    Parameters
+    ----------
+    hits
+        Number of HITs, for each task.
+    groups
+        Groups of ten slots per HIT.
+    spacing
+        Fewest and most slots between a control and its output.
+    controls
+        Kinds of controls; each group has one of each.
+    degradation
+        How the degraded copy of a bad_reference is made.
+    """
+
+    hits: int = Field(default=10, ge=1)
+    groups: int = Field(default=10, ge=1, le=50)
+    spacing: tuple[int, int] = (40, 60)
+    controls: tuple[Literal["ask_again", "bad_reference", "good_reference"], ...] = (
+        "ask_again", "bad_reference", "good_reference",
+    )  # fmt: skip
+    degradation: Literal["duplicate_words", "replace_span"] = "duplicate_words"
+
+    @model_validator(mode="after")
+    def _can_be_built(self) -> Self:
+        _ = self.hit_design
+        return self
+
+    @property
+    def hit_design(self) -> HitDesign:
+        """Return the section as the method takes it."""
+        if len(set(self.controls)) < len(self.controls):
+            raise ValueError("controls: one is listed twice")
+        return HitDesign(groups=self.groups, controls=self.controls, spacing=self.spacing)
+
 
 __all__ = [
     "SCREENINGS",

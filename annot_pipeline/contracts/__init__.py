@@ -10,9 +10,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from annot_pipeline.contracts.calibration import LABEL_CALIBRATION
 from annot_pipeline.contracts.judges import AGREEMENT, JUDGES
-from annot_pipeline.contracts.labels import JUDGE_CONFUSION, LABEL_DISTRIBUTIONS, LABELS, PREVALENCE
+from annot_pipeline.contracts.labels import (
+    JUDGE_CONFUSION,
+    LABEL_CALIBRATION,
+    LABEL_DISTRIBUTIONS,
+    LABELS,
+    PREVALENCE,
+)
 from annot_pipeline.contracts.model_judges import (
     ALL_MODELS,
     ESTIMATES,
@@ -35,8 +40,7 @@ from annot_pipeline.contracts.records import (
     SET_ASIDE,
 )
 from annot_pipeline.contracts.scores import SCORES
-from annot_pipeline.contracts.table import Column, Table
-from annot_pipeline.contracts.values import (
+from annot_pipeline.contracts.table import (
     ADEQUACY_SOURCES,
     CERTAINTY_BOUNDS,
     CONTROLS,
@@ -52,6 +56,8 @@ from annot_pipeline.contracts.values import (
     TIME,
     UNREAD_FATES,
     VERDICTS,
+    Column,
+    Table,
     certificates,
     families_text,
     fates_text,

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from annot_pipeline.contracts.table import (
+    FLAG,
     JUDGE,
     KIND,
+    REAL,
     TASK,
+    TEXT,
+    VERDICTS,
     Column,
     Table,
     count,
@@ -13,7 +17,6 @@ from annot_pipeline.contracts.table import (
     share,
     text,
 )
-from annot_pipeline.contracts.values import FLAG, REAL, TEXT, VERDICTS
 
 JUDGES = Table(
     "judges",

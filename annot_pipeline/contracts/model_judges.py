@@ -6,6 +6,7 @@ from annot_pipeline.contracts.table import (
     JUDGE,
     KIND,
     TASK,
+    TEXT,
     Column,
     Table,
     count,
@@ -13,7 +14,6 @@ from annot_pipeline.contracts.table import (
     share,
     text,
 )
-from annot_pipeline.contracts.values import TEXT
 
 REFERENCES = ("people", "truth")
 QUANTITIES = ("mean_score", "prevalence", "win_rate")

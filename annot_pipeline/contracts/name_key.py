@@ -1,4 +1,4 @@
-"""Compares names as people read them: blanks, case, width and invisible characters do not count."""
+"""Names as people read them: blanks, case, width do not count; items whose text changed."""
 
 from __future__ import annotations
 
@@ -52,3 +52,9 @@ def name_parts(name: str) -> Iterator[str]:
     for part in dict.fromkeys(parts):
         if part != name and len(WORD.findall(part)) > 1:
             yield part
+
+
+def is_earlier(item: str, version: str | None) -> bool:
+    """Return whether an item, by its name and the digest of its text, is an earlier text."""
+    _, separator, suffix = item.rpartition("#")
+    return bool(separator and version and suffix.startswith(version))

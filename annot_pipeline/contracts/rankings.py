@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from annot_pipeline.contracts.table import (
+    ADEQUACY_SOURCES,
+    FLAG,
     ITEM,
     SYSTEM,
     TASK,
+    TEXT,
     Column,
     Table,
     count,
@@ -13,7 +16,6 @@ from annot_pipeline.contracts.table import (
     share,
     text,
 )
-from annot_pipeline.contracts.values import ADEQUACY_SOURCES, FLAG, TEXT
 
 SEGMENT_RANKS = Table(
     "segment_ranks",

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 from annot_pipeline.contracts.table import (
+    CONTROLS,
     DOCUMENT,
+    FATES,
+    INT,
     ITEM,
     JUDGE,
     KIND,
+    LEFT_OUT_OF,
+    PREFERENCES,
+    REAL,
     SEGMENT,
     SYSTEM,
     TASK,
+    TEXT,
+    TIME,
     Column,
     Table,
     count,
     real,
     share,
     text,
-)
-from annot_pipeline.contracts.values import (
-    CONTROLS,
-    FATES,
-    INT,
-    LEFT_OUT_OF,
-    PREFERENCES,
-    REAL,
-    TEXT,
-    TIME,
 )
 
 DESCRIBING = (

@@ -1,13 +1,106 @@
-"""Tables, columns, and the columns that several tables have."""
+"""Tables, columns, what columns may hold, and the columns that several tables have."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 
-from annot_pipeline.contracts.values import INT, JUDGE_KINDS, REAL, SCHEMA_VERSION, TEXT
+from annot_pipeline.errors import counted, first_of
+
+SCHEMA_VERSION = 1
+"""Raised, with a line in CHANGELOG.md, whenever a released table changes its columns."""
+
+FATES = (
+    "filtered", "not_asked", "unscored", "rejected", "duplicate", "superseded", "measured",
+    "judge_failed", "control", "adjudication", "used",
+)  # fmt: skip
+"""What can become of a record; the first that applies."""
+
+UNREAD_FATES = FATES[:4]
+"""Fates of records that are no judgments."""
+
+CONTROLS = (
+    "none", "ask_again", "bad_reference", "good_reference", "known_answer", "adjudication", "audit",
+)  # fmt: skip
+ORDINARY = ("none", "ask_again")
+"""Controls of judgments that are no checks of the judge: their first answers, and repeats."""
+JUDGE_KINDS = ("human", "model")
+VERDICTS = ("passed", "failed", "undetermined", "untested")
+LEFT_OUT_OF = ("judge_control", "z_scores", "comparisons", "segment_ranks", "system_rankings")
+PREFERENCES = ("a", "b", "tie")
+ADEQUACY_SOURCES = ("asked", "reference", "spread", "unknown")
+
+NO_ROUNDS = "no interval: agreement.bootstrap is 0"
+"""Why a statistic of agreement has none where a campaign asks for no bootstrap."""
+
+CERTAINTY_BOUNDS = (0.5, 0.8, 0.95, 0.99)
+"""Between the bands in which labels are counted; each band holds its lower end."""
+
+TEXT, INT, REAL, FLAG = pa.string(), pa.int64(), pa.float64(), pa.bool_()
+TIME = pa.timestamp("us", tz="UTC")
+
+
+def share_text(share: float, digits: int = 1) -> str:
+    """Return a percentage for people; 100% and 0% are all and none, not nearly so."""
+    size, least = abs(share), 0.1**digits
+    sign = "\u2212" if share < 0 else ""
+    if 0 < size < least / 200:
+        return f"{'>' if sign else '<'}{sign}{least:.{digits}f}%"
+    if 1 - least / 200 <= size < 1:
+        return f"{'<' if sign else '>'}{sign}{100 - least:.{digits}f}%"
+    return f"{sign}{size:.{digits}%}"
+
+
+def families_text(families: Mapping[str, int]) -> str:
+    """Return the declared families with their numbers of judges as text; empty: none."""
+    in_order = sorted(families, key=lambda family: (-families[family], family))
+    return first_of([f"{name} ({counted(families[name], 'judge')})" for name in in_order])
+
+
+def is_measured(judge: Mapping[str, object], used_judges: Mapping[str, str]) -> bool:
+    """Return whether a row of ``judges`` is of a kind that its task does not use."""
+    used = used_judges.get(str(judge["task"]), "all")
+    return used != "all" and judge.get("kind") != used
+
+
+def model_note(used_judges: Mapping[str, str]) -> str:
+    """Return for whom intervals hold in tasks that models alone judge; empty: there are none."""
+    tasks = sorted(task for task, used in used_judges.items() if used == "model")
+    if not tasks:
+        return ""
+    where = "" if len(tasks) == len(used_judges) else f"In {first_of(tasks)}: "
+    return f"{where}The judges are models: intervals hold for these models, over items."
+
+
+def certificates(facts: Mapping[str, Any]) -> list[tuple[str, bool, str]]:
+    """Return task, whether an audit certifies its labels, and what, or why not, as text."""
+    return [
+        (
+            task,
+            own["certified"],
+            f"from a probability of {own['level']:g}: with 95% confidence at least "
+            f"{share_text(own['certain_at'])} of these labels are right ({own['errors']:,} of "
+            f"{own['n']:,} sampled from {own['release']} are wrong, so at most "
+            f"{share_text(own['bound'])} are)"
+            if own["certified"]
+            else str(own["reason"]),
+        )
+        for task, own in sorted(facts.get("certificates", {}).items())
+    ]
+
+
+def votes_text(votes: Mapping[str, int]) -> str:
+    """Return tasks with their numbers of anonymous votes as text; empty: none."""
+    return first_of([f"{task} ({counted(n, 'anonymous vote')})" for task, n in votes.items()])
+
+
+def fates_text(fates: Mapping[str, int]) -> str:
+    """Return counts by fate as text: the important ones first, without those that are 0."""
+    counts = [f"{fates[fate]:,} {fate}" for fate in reversed(FATES) if fates.get(fate)]
+    return ", ".join(counts) or "none"
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from annot_pipeline.contracts.values import REAL, TEXT
+from annot_pipeline.contracts.table import REAL, TEXT
 
 CRITERION = pa.struct([("criterion", TEXT), ("reverse", pa.bool_()), ("quality", pa.bool_())])
 

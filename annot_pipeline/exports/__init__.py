@@ -15,7 +15,6 @@ from annot_pipeline.exports.hits import read_hits
 from annot_pipeline.exports.json_document import read_json
 from annot_pipeline.exports.json_lines import jsonl_pieces, read_jsonl
 from annot_pipeline.exports.label_studio import read_label_studio
-from annot_pipeline.exports.mturk import read_mturk
 from annot_pipeline.exports.parquet import parquet_pieces, read_parquet
 from annot_pipeline.exports.raw_rows import (
     Export,
@@ -24,7 +23,7 @@ from annot_pipeline.exports.raw_rows import (
     RawRows,
     Reader,
 )
-from annot_pipeline.exports.tabular import read_csv
+from annot_pipeline.exports.tabular import read_csv, read_mturk
 from annot_pipeline.exports.wmt_ranking import read_wmt_ranking
 
 CODE_VERSION = "4"

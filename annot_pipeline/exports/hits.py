@@ -26,12 +26,14 @@ from annot_pipeline.errors import shorten
 from annot_pipeline.exports.hit_bookkeeping import (
     ANSWERS,
     NAME,
+    Answer,
     DamagedError,
+    HandedIn,
     Hit,
+    Results,
     parse_hit,
     plain_number,
 )
-from annot_pipeline.exports.hit_results import Answer, HandedIn, Results
 from annot_pipeline.exports.hits_from_json_lines import json_lines_results
 from annot_pipeline.exports.hits_from_label_studio import label_studio_results
 from annot_pipeline.exports.hits_from_mturk import mturk_results

@@ -8,11 +8,13 @@ from functools import partial
 from typing import Any
 
 from annot_pipeline.contracts.answer_text import value_text
-from annot_pipeline.exports.hit_bookkeeping import NAME, DamagedError, Hit
-from annot_pipeline.exports.hit_results import (
+from annot_pipeline.exports.hit_bookkeeping import (
+    NAME,
     NOT_ANSWERED,
     Answer,
+    DamagedError,
     HandedIn,
+    Hit,
     Results,
     filled,
     no_hits,

@@ -9,12 +9,14 @@ from functools import partial
 from typing import Any
 
 from annot_pipeline.contracts.answer_text import value_text
-from annot_pipeline.exports.hit_bookkeeping import NAME, DamagedError, Hit
-from annot_pipeline.exports.hit_results import (
+from annot_pipeline.exports.hit_bookkeeping import (
     ANSWER,
+    NAME,
     TEXT,
     Answer,
+    DamagedError,
     HandedIn,
+    Hit,
     Results,
     by_name,
     check_texts,

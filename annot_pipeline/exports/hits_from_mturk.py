@@ -11,12 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts.answer_text import value_text
-from annot_pipeline.exports.hit_bookkeeping import NAME, DamagedError, Hit
-from annot_pipeline.exports.hit_results import (
+from annot_pipeline.exports.hit_bookkeeping import (
     ANSWER,
+    NAME,
     TEXT,
     Answer,
+    DamagedError,
     HandedIn,
+    Hit,
     Results,
     by_name,
     check_texts,
@@ -24,8 +26,8 @@ from annot_pipeline.exports.hit_results import (
     no_hits,
 )
 from annot_pipeline.exports.json_lines import parse_json
-from annot_pipeline.exports.mturk import read_mturk
 from annot_pipeline.exports.raw_rows import Export, Opening, RawRows
+from annot_pipeline.exports.tabular import read_mturk
 
 SHARED = {
     "judge": "WorkerId", "native_id": "AssignmentId", "status": "AssignmentStatus",

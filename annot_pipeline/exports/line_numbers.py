@@ -14,9 +14,8 @@ from annot_pipeline.errors import AnnotError
 from annot_pipeline.exports.appraise import missing_header
 from annot_pipeline.exports.hits import results_format
 from annot_pipeline.exports.json_lines import numbered_lines
-from annot_pipeline.exports.mturk import read_mturk
 from annot_pipeline.exports.raw_rows import Opening
-from annot_pipeline.exports.tabular import read_csv, row_starts
+from annot_pipeline.exports.tabular import read_csv, read_mturk, row_starts
 
 UNREADABLE = (AnnotError, OSError, EOFError, ValueError, LookupError)
 

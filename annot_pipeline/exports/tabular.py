@@ -3,6 +3,9 @@
 Cells are kept as written; nothing is guessed but the delimiter. `csv_rows` says where rows start
 and end, Arrow splits them into cells. A row with too many or too few fields, with malformed quotes,
 with bytes that are not text, or that repeats the header is an unreadable row with its number.
+
+``Approve`` and ``Reject`` stand in the header, for the requester to fill in; until then the
+rows leave them out altogether. What a cell packs is the campaign's mapping to say.
 """
 
 from __future__ import annotations
@@ -541,3 +544,11 @@ def first_undecodable(opening: Opening) -> str:
                 return f", line {number + characters.count(NEW_LINE, 0, match.start())}"
             number += characters.count(NEW_LINE)
     return ""
+
+
+REQUESTERS_COLUMNS = ("Approve", "Reject")
+
+
+def read_mturk(opening: Opening) -> Export:
+    """Open MTurk batch results; see `raw_rows.Export`."""
+    return read_csv(opening, left_out=REQUESTERS_COLUMNS)

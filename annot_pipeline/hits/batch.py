@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,28 @@ import pyarrow as pa
 from pyarrow import csv
 
 from annot_pipeline.errors import ConfigError, Problem
-from annot_pipeline.hits.file_names import file_stems
 from annot_pipeline.hits.plan import TaskPlan, task_plans
 from annot_pipeline.stages.planning.hit_plan import Question
 from annot_pipeline.storage.files import atomic_write, file_sha256
 from annot_pipeline.storage.tables import write_table
+
+LONGEST = 60
+
+
+def file_stems(tasks: Iterable[str]) -> dict[str, str]:
+    """Return a stem for each task: ASCII, and another one for each on every file system."""
+    stems: dict[str, str] = {}
+    taken: set[str] = set()
+    for task in tasks:
+        plain = re.sub(r"[^A-Za-z0-9_]+", "-", task).strip("-")[:LONGEST].rstrip("-") or "task"
+        stem, number = plain, 1
+        while stem.casefold() in taken:
+            number += 1
+            stem = f"{plain}-{number}"
+        taken.add(stem.casefold())
+        stems[task] = stem
+    return stems
+
 
 LOG = "plan.parquet"
 """All columns of the plan: what was asked for, and with which probability."""

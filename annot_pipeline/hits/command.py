@@ -15,16 +15,14 @@ from annot_pipeline.contracts import TEXT
 from annot_pipeline.contracts.task_table import TASKS
 from annot_pipeline.errors import ConfigError, Problem, StoreError, first_of
 from annot_pipeline.hits import PLATFORMS, write_batch
-from annot_pipeline.hits.batch import LOG, SAMPLE
-from annot_pipeline.hits.file_names import file_stems
+from annot_pipeline.hits.batch import LOG, SAMPLE, file_stems
 from annot_pipeline.hits.label_batches import AUDIT, LABEL_DESIGNS, design_of, plan_label_batch
 from annot_pipeline.runtime.read_back import refuse_read_back
 from annot_pipeline.stages.build import Build
 from annot_pipeline.stages.ingest.present_exports import listed_items, present_exports
 from annot_pipeline.stages.last_build import last_build
-from annot_pipeline.stages.planning.designs import DESIGNS
+from annot_pipeline.stages.planning.designs import DESIGNS, plan_hits, questions_of
 from annot_pipeline.stages.planning.hit_plan import Question
-from annot_pipeline.stages.planning.plan_hits import plan_hits, questions_of
 from annot_pipeline.stages.planning.planning_inputs import PlanningTables
 from annot_pipeline.stages.planning.stage import needed_tables, planning_tables
 

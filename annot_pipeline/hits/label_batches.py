@@ -9,14 +9,13 @@ import pyarrow as pa
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.errors import Problem, StoreError
-from annot_pipeline.hits.label_slots import PlannedLabels
 from annot_pipeline.hits.plan_audit import audit_notes, plan_audit
-from annot_pipeline.hits.plan_labels import plan_labels
+from annot_pipeline.hits.plan_labels import PlannedLabels, plan_labels
 from annot_pipeline.runtime.indexing import class_order
 from annot_pipeline.stages.build import Build
 from annot_pipeline.stages.last_build import last_build
+from annot_pipeline.stages.planning.designs import NO_LABELS
 from annot_pipeline.stages.planning.hit_plan import HIT_PLAN, CannotPlanError, Question, plan_table
-from annot_pipeline.stages.planning.hit_questions import NO_LABELS
 from annot_pipeline.stages.planning.listed_items import Listed, listed_items
 from annot_pipeline.stages.planning.metrics import PlanMetrics
 from annot_pipeline.stages.planning.plan_tournaments import NothingLeftError

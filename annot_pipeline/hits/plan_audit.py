@@ -2,7 +2,7 @@
 
 Drawn evenly within strata of probability (methods.labels.label_audit), from the labels of the
 model that a release has published. The answers are no judgments of the task (control ``audit``).
-What does not belong here: what they certify (stages.labels.label_certificates).
+What does not belong here: what they certify (stages.labels.label_items).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from annot_pipeline.config import Campaign
 from annot_pipeline.contracts import INT, REAL, TEXT, share_text
 from annot_pipeline.errors import counted
-from annot_pipeline.hits.label_slots import NO_MODEL, PlannedLabels, label_slots
+from annot_pipeline.hits.plan_labels import NO_MODEL, PlannedLabels, label_slots
 from annot_pipeline.methods.labels.label_audit import (
     LEVELS,
     AuditDesign,

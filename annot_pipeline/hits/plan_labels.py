@@ -6,21 +6,85 @@ it, or it has `next_hits.per_item` judgments. Items of item tables that nobody j
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.arrays import Floats
-from annot_pipeline.config.next_hits import NextHits
+from annot_pipeline.arrays import Codes, Floats
+from annot_pipeline.config.sections import NextHits
 from annot_pipeline.contracts import REAL, TEXT
 from annot_pipeline.errors import counted
-from annot_pipeline.hits.label_slots import NO_MODEL, PlannedLabels, label_slots
 from annot_pipeline.methods.planning.label_gain import expected_gain
-from annot_pipeline.stages.planning.hit_plan import CannotPlanError, Question
-from annot_pipeline.stages.planning.plan_tournaments import NothingLeftError
+from annot_pipeline.stages.planning.hit_plan import CannotPlanError, Question, Slots, TaskItems
+from annot_pipeline.stages.planning.plan_tournaments import NothingLeftError, even_parts
+
+NO_MODEL = "no model labels its items, so nothing tells how probable a label is"
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedLabels:
+    """What is asked of a task, and a summary for people; see `plan_hits`."""
+
+    items: TaskItems
+    slots: Slots
+    summary: dict[str, Any]
+
+
+def label_slots(
+    question: Question,
+    names: Sequence[str],
+    n_judgments: Codes,
+    asked: Codes,
+    listed: Mapping[str, dict[str, Any]],
+    hit_size: int,
+    *,
+    role: str,
+    summary: dict[str, Any],
+    state: bytes,
+    control: str = "none",
+    probability: Floats | None = None,
+) -> PlannedLabels:
+    """Return the slots of items, an item once.
+
+    Parameters
+    ----------
+    question
+        What is asked.
+    names, n_judgments
+        ``(n_items,)`` items of the task, and their judgments.
+    asked
+        Codes of items, in the order in which they are asked.
+    listed
+        What item tables say of an item.
+    hit_size
+        Slots of a HIT at most.
+    role, control
+        Of all slots.
+    summary
+        For people.
+    state
+        What the plan depends on.
+    probability
+        ``(n_asked,)`` with which each item was drawn; None: by no chance.
+    """
+    nothing, nobody = np.full(len(names), np.nan), [None] * len(names)
+    items = TaskItems(question, names, nobody, nobody, nothing, nothing, n_judgments, listed, state)
+    texts = [items.listed_value("text", item) for item in asked.tolist()]
+    slots = Slots(
+        items=asked,
+        roles=[role] * asked.size,
+        draw=None,
+        controls=[control] * asked.size,
+        probability=np.full(asked.size, np.nan) if probability is None else probability,
+        texts=[text if text and text.strip() else None for text in texts],
+        sizes=np.array(even_parts(asked.size, hit_size), np.int64),
+    )
+    return PlannedLabels(items, slots, summary)
+
 
 GAIN = "gain"
 """The role of slots of items that are asked for what the answer is expected to tell."""

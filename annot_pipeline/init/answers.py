@@ -8,7 +8,7 @@ from typing import Any
 
 from annot_pipeline.init import names
 from annot_pipeline.init.abstentions import abstentions, failures, without_abstentions
-from annot_pipeline.init.reading import Line
+from annot_pipeline.init.questions import Line
 from annot_pipeline.init.table import Column
 from annot_pipeline.storage.archive import natural_key
 

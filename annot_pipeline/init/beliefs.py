@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from annot_pipeline.init import names
-from annot_pipeline.init.reading import Reading
+from annot_pipeline.init.questions import Reading
 from annot_pipeline.init.roles import Candidate, Pairing
 
 WEIGHED_AS = {"segment": "item", "score": "label", "preference": "label", "winner": "label"}

@@ -21,13 +21,14 @@ from annot_pipeline.init.document import comment, flow, write_campaign
 from annot_pipeline.init.groups import Group, group_samples, stem_of
 from annot_pipeline.init.item_tables import ItemTable, guess_item_table
 from annot_pipeline.init.questions import (
+    ANSWERS,
     MOST_CHOICES,
+    ORDER,
     ColumnsByRole,
     NoJudgmentsError,
     Question,
     written,
 )
-from annot_pipeline.init.reading import ANSWERS, ORDER
 from annot_pipeline.init.samples import ROWS_READ, Sample, sheet_of
 from annot_pipeline.init.sniff import UnusableError, read_sample
 from annot_pipeline.init.sources import SourceGuess, read_sources

@@ -16,11 +16,11 @@ from annot_pipeline.errors import first_of, shorten
 from annot_pipeline.init import names
 from annot_pipeline.init.abstentions import abstentions, without, without_abstentions
 from annot_pipeline.init.answers import Answer
-from annot_pipeline.init.questions import ColumnsByRole, NoJudgmentsError, Option, Question
+from annot_pipeline.init.questions import ColumnsByRole, Line, NoJudgmentsError, Option, Question
 from annot_pipeline.init.rankings import may_be_ranks, ranks_seen
-from annot_pipeline.init.reading import Line
 from annot_pipeline.init.roles import NO_ANSWER, same_answer
-from annot_pipeline.init.sides import (
+from annot_pipeline.init.table import Choice, Column, Sheet
+from annot_pipeline.init.views import (
     CONTENTS,
     SIDE_WORDS,
     WON_AND_LOST,
@@ -28,7 +28,6 @@ from annot_pipeline.init.sides import (
     Pair,
     pairs_among,
 )
-from annot_pipeline.init.table import Choice, Column, Sheet
 from annot_pipeline.stages.ingest.read_records import NUMBER
 
 EITHER: dict[str, list[str]] = names.VOCABULARY["sides"]

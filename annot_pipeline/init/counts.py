@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.init import names
-from annot_pipeline.init.reading import Line, Reading
+from annot_pipeline.init.questions import Line, Reading
 from annot_pipeline.init.readings import unmapped_note
 from annot_pipeline.init.table import Sheet
 from annot_pipeline.init.views import parsed

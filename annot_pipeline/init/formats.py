@@ -9,12 +9,10 @@ import pyarrow.compute as pc
 
 from annot_pipeline.init import names
 from annot_pipeline.init.answers import Answer, answer_as, labels_seen, scale_of
-from annot_pipeline.init.item_texts import with_item_text
 from annot_pipeline.init.objects import find_task
-from annot_pipeline.init.optional_fields import time_lines
-from annot_pipeline.init.questions import NoJudgmentsError
+from annot_pipeline.init.optional_fields import time_lines, with_item_text
+from annot_pipeline.init.questions import Line, NoJudgmentsError, Reading
 from annot_pipeline.init.rankings import rank_answer
-from annot_pipeline.init.reading import Line, Reading
 from annot_pipeline.init.readings import unmapped_note
 from annot_pipeline.init.table import Choice, Column, Sheet, rounded
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from annot_pipeline.init import names
 from annot_pipeline.init.groups import Group
-from annot_pipeline.init.reading import Line
+from annot_pipeline.init.questions import Line
 from annot_pipeline.init.samples import sheet_of
 from annot_pipeline.init.sources import SourceGuess
 from annot_pipeline.init.table import Choice, Column

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from annot_pipeline.init import names
-from annot_pipeline.init.reading import Line
+from annot_pipeline.init.questions import Line
 from annot_pipeline.init.table import Choice, Column, Sheet
 
 MOST_TASKS = 50

@@ -1,17 +1,146 @@
-"""Fields that a judgment can do without: mapped only where no value would be rejected."""
+"""Fields that a judgment can do without, texts of items, and columns of failed answers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.config.sources import NOT_OF_ONE_TEXT
+from annot_pipeline.contracts.answer_text import answer_text
 from annot_pipeline.errors import first_of
 from annot_pipeline.init import names
-from annot_pipeline.init.objects import find_control
-from annot_pipeline.init.reading import Line
+from annot_pipeline.init.abstentions import without_abstentions
+from annot_pipeline.init.answers import answer_as
+from annot_pipeline.init.objects import find_control, nearly_fixes
+from annot_pipeline.init.questions import Line, Reading
 from annot_pipeline.init.table import Choice, Column, Sheet
 from annot_pipeline.stages.gold.read_rewards import read_rewards
 from annot_pipeline.stages.ingest.expressions import RejectionError, parse_time
+
+FEWEST_REPEATED = 0.5
+"""Further rows for each item at least, else nothing tells an item's text from a judge's."""
+TEXT_LENGTH = 20
+"""Characters that a text has on average where the name of its column may mean an answer, too."""
+
+
+def with_item_text(reading: Reading, choice: Choice, *, is_whole: bool = False) -> Reading:
+    """Return a reading with the text of the item, if a column that is left holds it.
+
+    ``is_whole``: a row holds all judgments of an item, so that its text can be no judge's comment.
+    """
+    named = {line[0] for line in reading.lines}
+    if reading.kind not in ("categorical", "scalar") or named & (NOT_OF_ONE_TEXT | {"text"}):
+        return reading
+    fields = ("item",) if "item" in named else ("segment", "system")
+    things = [reading.column(choice.sheet, field) for field in fields]
+    item = [column.name for column in things if column is not None]
+    if len(item) < len(fields):
+        return reading
+    columns = _candidates(choice, has_system="system" in named)
+    segment = reading.column(choice.sheet, "segment")
+    if fields == ("item",) and "system" not in named and segment is not None:
+        columns += [segment] * ("source" in names.roles(segment.name))
+    column = _text_of(choice.sheet, item, columns, is_whole=is_whole)
+    if column is None:
+        return reading
+    if column is not segment:
+        choice.claim(column)
+    evidence = f"{column.n_distinct:,} different; an item whose text changes is judged again"
+    return reading.with_lines(("text", column.expression, evidence))
+
+
+def _candidates(choice: Choice, *, has_system: bool) -> list[Column]:
+    """Return columns that may hold the text, likeliest first.
+
+    Of outputs of systems, the source and the prompt are no text.
+    """
+    long_answers = [c for c in choice.with_role("answer") if c.mean_length >= TEXT_LENGTH]
+    sources = [] if has_system else choice.with_role("source")
+    return [*choice.with_role("text"), *long_answers, *sources]
+
+
+def _text_of(
+    sheet: Sheet, item: Sequence[str], columns: Sequence[Column], *, is_whole: bool = False
+) -> Column | None:
+    """Return the first column that nearly always is the same for an item, and seldom for two.
+
+    ``is_whole``: a row holds all judgments of an item, so that its text can be no judge's comment.
+    """
+    for column in columns:
+        rows = sheet.table.select([*item, column.name]).drop_null()
+        n_items = Sheet([rows]).combinations(*item)
+        is_repeated = rows.num_rows - n_items >= FEWEST_REPEATED * n_items
+        is_known = is_repeated or (is_whole and "comment" not in names.words(column.name))
+        if is_known and nearly_fixes(sheet, item, column.name):
+            return column
+    return None
+
+
+YES, NO = frozenset({"true", "1", "yes", "y", "t"}), frozenset({"false", "0", "no", "n", "f"})
+FAILURE = frozenset({"error", "errors", "failed", "failure", "fail", "invalid"})
+UNSCORED = frozenset({"unscored", "timeout", "unparsed", "unparsable", "unparseable"})
+SUCCESS = frozenset({"valid", "parsed", "success", "succeeded"})
+CALLS = frozenset({"parse", "parsing", "json", "api", "request", "call", "llm", "judge", "scoring"})
+"""With a word of `FAILURE`: of how the answer was got, and no question about the item."""
+FEWEST_MARKED = 3
+"""Rows that tell that one answer stands for a failure."""
+
+
+def with_failure_flags(choice: Choice, reading: Reading) -> Reading:
+    """Return the reading without the rows of failed answers, with a condition for each flag column.
+
+    A flag column is claimed. Its name says what it is; where the name may be a question about the
+    item (has_error), the answers do: in all rows that it marks they are blank, or one value that
+    stands in hardly another row.
+    """
+    conditions = []
+    table, name = choice.sheet.table, next(iter(reading.columns), "")
+    if name not in table.column_names:
+        return reading
+    failed = pa.repeat(False, len(table))
+    for column in list(choice.offered()):
+        words = {*names.words(column.name)}
+        marks = NO if words & SUCCESS else YES if words & (FAILURE | UNSCORED) else frozenset()
+        flags = {answer_text(value).lower() for value in column.counts}
+        marked = [value for value in column.counts if answer_text(value).lower() in marks]
+        if not marked or not flags <= YES | NO or len(flags) > 2:
+            continue
+        is_marked = pc.fill_null(pc.is_in(table[column.name], pa.array(marked, pa.string())), False)
+        is_sure = bool(words & UNSCORED or (words & FAILURE and words & CALLS))
+        if is_sure or _is_one_answer(table[name], is_marked):
+            choice.claim(column)
+            failed = pc.or_(failed, is_marked)
+            expression = column.expression
+            value = expression if isinstance(expression, dict) else {"column": expression}
+            conditions.append(value | {"in": sorted({answer_text(text) for text in marked})})
+    reading = replace(reading, failed_where=conditions)
+    rest = Column(name, choice.sheet[name].expression, table[name].filter(pc.invert(failed)))
+    if not conditions or reading.kind not in ("scalar", "categorical") or not rest.counts:
+        return reading
+    if reading.kind == "scalar" and not without_abstentions(rest).numbers:
+        return reading
+    answer = answer_as(rest, reading.kind)
+    reading = replace(
+        reading, scale=answer.scale, labels=answer.labels, abstained=answer.abstained,
+        failed=answer.failed,
+    )  # fmt: skip
+    return reading.with_lines(*answer.fields)
+
+
+def _is_one_answer(answers: pa.ChunkedArray, is_marked: pa.ChunkedArray) -> bool:
+    """Return whether marked rows have no answer, or one that other rows hardly have."""
+    marked = answers.filter(is_marked).drop_null()
+    if len(pc.unique(marked)) > 1:
+        return False
+    if not len(marked):
+        return True
+    n_others = pc.sum(pc.equal(answers, marked[0])).as_py() - len(marked)
+    return bool(len(marked) >= FEWEST_MARKED and n_others * FEWEST_MARKED <= len(marked))
+
 
 TIMES: list[str | None] = [None, *names.VOCABULARY["times"]]
 """How times are written; the first pattern that reads all of them is taken."""

@@ -9,8 +9,7 @@ from annot_pipeline.bounded_json import parse_bounded_json
 from annot_pipeline.errors import InputError, first_of, shorten
 from annot_pipeline.exports.hit_bookkeeping import NAME
 from annot_pipeline.exports.hits_from_mturk import BOOKKEEPING
-from annot_pipeline.init.questions import NoJudgmentsError
-from annot_pipeline.init.reading import Reading
+from annot_pipeline.init.questions import NoJudgmentsError, Reading
 from annot_pipeline.init.samples import Sample, read_rows
 from annot_pipeline.init.table import Sheet, rounded
 

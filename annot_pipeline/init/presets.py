@@ -42,8 +42,7 @@ from annot_pipeline.init import names
 from annot_pipeline.init.answers import answer_as, kind_of
 from annot_pipeline.init.groups import Group
 from annot_pipeline.init.optional_fields import read_times
-from annot_pipeline.init.questions import NoJudgmentsError
-from annot_pipeline.init.reading import Line, Reading
+from annot_pipeline.init.questions import Line, NoJudgmentsError, Reading
 from annot_pipeline.init.readings import read_view, unmapped_note
 from annot_pipeline.init.shapes import NO_QUESTION, is_few, question_lines
 from annot_pipeline.init.table import Column, Sheet

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from annot_pipeline.errors import shorten
 from annot_pipeline.init import names
 from annot_pipeline.init.answers import Answer, answer_in
-from annot_pipeline.init.reading import Reading
+from annot_pipeline.init.questions import Reading
 from annot_pipeline.init.table import Choice, Column, Sheet
 from annot_pipeline.stages.ingest.read_records import NUMBER
 

@@ -27,11 +27,22 @@ from annot_pipeline.init.answers import (
 from annot_pipeline.init.beliefs import weighed
 from annot_pipeline.init.cell_sets import set_answer
 from annot_pipeline.init.comparisons import comparison
-from annot_pipeline.init.failure_flags import with_failure_flags
-from annot_pipeline.init.item_texts import with_item_text
 from annot_pipeline.init.objects import find_task
-from annot_pipeline.init.optional_fields import optional_lines, read_times, reward_lines
-from annot_pipeline.init.questions import ColumnsByRole, NoJudgmentsError, Option, Question
+from annot_pipeline.init.optional_fields import (
+    optional_lines,
+    read_times,
+    reward_lines,
+    with_failure_flags,
+    with_item_text,
+)
+from annot_pipeline.init.questions import (
+    ColumnsByRole,
+    Line,
+    NoJudgmentsError,
+    Option,
+    Question,
+    Reading,
+)
 from annot_pipeline.init.rankings import (
     are_ranks_of_rows,
     differs_within,
@@ -39,7 +50,6 @@ from annot_pipeline.init.rankings import (
     rank_answer,
     rank_doubts,
 )
-from annot_pipeline.init.reading import Line, Reading
 from annot_pipeline.init.roles import (
     CLEARLY,
     FEWEST_RATIO,
@@ -61,9 +71,8 @@ from annot_pipeline.init.roles import (
     thing_columns,
     thing_likelihood,
 )
-from annot_pipeline.init.sides import pairs_among
 from annot_pipeline.init.table import Choice, Column, Sheet, rounded
-from annot_pipeline.init.views import MOST_COLUMNS, OVER, View
+from annot_pipeline.init.views import MOST_COLUMNS, OVER, View, pairs_among
 
 MTURK_ANSWER, MTURK_INPUT = "Answer.", "Input."
 SHOWN_COLUMNS = 40

@@ -19,8 +19,14 @@ from annot_pipeline.init.abstentions import abstentions, as_written, failures, w
 from annot_pipeline.init.answers import LONGEST_LABEL, MOST_LABELS, scale_of
 from annot_pipeline.init.comparisons import is_outcome
 from annot_pipeline.init.counts import vote_counts
-from annot_pipeline.init.questions import ColumnsByRole, NoJudgmentsError, Option, Question
-from annot_pipeline.init.reading import Line, Reading
+from annot_pipeline.init.questions import (
+    ColumnsByRole,
+    Line,
+    NoJudgmentsError,
+    Option,
+    Question,
+    Reading,
+)
 from annot_pipeline.init.readings import (
     MEANS,
     has_steps,
@@ -30,7 +36,6 @@ from annot_pipeline.init.readings import (
     unmapped_note,
 )
 from annot_pipeline.init.roles import PERSONAL
-from annot_pipeline.init.sides import pairs_among
 from annot_pipeline.init.table import Column, Sheet
 from annot_pipeline.init.views import (
     MOST_COLUMNS,
@@ -39,6 +44,7 @@ from annot_pipeline.init.views import (
     cell_views,
     columns_view,
     numbered_views,
+    pairs_among,
     parsed,
     rows_view,
     says_sides,

@@ -26,8 +26,7 @@ from annot_pipeline.init.groups import (
 )
 from annot_pipeline.init.planned import FORMAT, planned_mapping
 from annot_pipeline.init.presets import preset_readings
-from annot_pipeline.init.questions import ColumnsByRole, Option, Question
-from annot_pipeline.init.reading import Line, Reading
+from annot_pipeline.init.questions import ColumnsByRole, Line, Option, Question, Reading
 from annot_pipeline.init.samples import Sample, sheet_of
 from annot_pipeline.init.shapes import read_sheet
 from annot_pipeline.init.table import Choice, Sheet

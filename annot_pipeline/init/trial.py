@@ -26,9 +26,8 @@ from annot_pipeline.init.abstentions import (
 )
 from annot_pipeline.init.answers import MOST_LABELS
 from annot_pipeline.init.groups import Group
-from annot_pipeline.init.item_texts import with_item_text
-from annot_pipeline.init.questions import ColumnsByRole, NoJudgmentsError, Option, Question
-from annot_pipeline.init.reading import Reading
+from annot_pipeline.init.optional_fields import with_item_text
+from annot_pipeline.init.questions import ColumnsByRole, NoJudgmentsError, Option, Question, Reading
 from annot_pipeline.init.samples import read_rows
 from annot_pipeline.init.table import Choice, Sheet
 from annot_pipeline.stages.ingest.read_records import read_records

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from annot_pipeline.methods.numerics.wilson import wilson_interval
+from annot_pipeline.methods.numerics.shares import wilson_interval
 
 
 @dataclass(frozen=True)

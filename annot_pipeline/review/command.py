@@ -18,8 +18,7 @@ from annot_pipeline.review.folder import (
     private,
     read_written,
 )
-from annot_pipeline.review.found_rows import by_row, found_rows, matching
-from annot_pipeline.review.sheet import FIGURES, write_sheet
+from annot_pipeline.review.sheet import FIGURES, by_row, found_rows, matching, write_sheet
 from annot_pipeline.review.upload import Judges, Upload
 from annot_pipeline.runtime.read_back import refuse_read_back
 from annot_pipeline.stages.build import Build

@@ -19,7 +19,7 @@ def answered_shares(
     """
     if len(names) < 2 or list(n_asked) == list(n_answered):
         return None
-    from annot_pipeline.methods.numerics.share_differences import share_difference
+    from annot_pipeline.methods.numerics.shares import share_difference
 
     tested = share_difference(n_answered, n_asked)
     ends = (tested.lowest, tested.highest)

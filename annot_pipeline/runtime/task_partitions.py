@@ -29,10 +29,9 @@ from annot_pipeline.contracts.stage_metrics import TaskMetrics
 from annot_pipeline.errors import Passing, shorten
 from annot_pipeline.methods.numerics.blocks import Blocks, InMemoryBlocks
 from annot_pipeline.runtime.blocks import StoredBlocks, dump, load
-from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.runtime.context import Document, M, StageContext, StageOutput
 from annot_pipeline.runtime.hash_values import hash_values
-from annot_pipeline.runtime.indexing import is_in
+from annot_pipeline.runtime.indexing import ByTask, is_in
 from annot_pipeline.runtime.listed_items import ListedItems, listed_of
 from annot_pipeline.runtime.partitions import (
     CachedPartition,

@@ -22,7 +22,7 @@ from annot_pipeline.contracts.answer_text import answer_text
 from annot_pipeline.errors import ConfigError, InputError, Problem, counted, first_of, row_and_line
 from annot_pipeline.exports import READERS, Opening
 from annot_pipeline.exports.line_numbers import row_lines
-from annot_pipeline.exports.text_check import BYTES_LOOKED_AT, is_text
+from annot_pipeline.exports.raw_rows import BYTES_LOOKED_AT, is_text
 from annot_pipeline.scoring.faults import Faults, RowLines, no_lines
 from annot_pipeline.storage.checked_export import refuse_special_file
 from annot_pipeline.storage.files import first_bytes

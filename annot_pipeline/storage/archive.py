@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -12,7 +13,14 @@ from typing import NamedTuple
 
 from annot_pipeline.errors import ConfigError, InputError, Problem, first_of
 from annot_pipeline.storage.checked_export import MatchedExport, OwnFolders, checked_export
-from annot_pipeline.storage.files import atomic_write, file_sha256, open_regular
+from annot_pipeline.storage.files import (
+    atomic_write,
+    file_sha256,
+    make_private,
+    open_regular,
+    read_json,
+    write_json,
+)
 
 MAGIC = "*?["
 NOTHING: Mapping[str, Path] = {}
@@ -215,3 +223,57 @@ def _nearby(folder: Path, pattern: str) -> str:
         lowest /= part
     names = sorted((path.name for path in lowest.iterdir()), key=natural_key)
     return f"; {lowest} holds {first_of(names)}" if names else f"; {lowest} is empty"
+
+
+N_FIGURES = len(Stamp._fields)
+
+
+class NotReadYetError(InputError):
+    """There was no time to read all; what was read is kept."""
+
+
+@contextlib.contextmanager
+def known_digests(file: Path, seconds: float) -> Iterator[Callable[[Path], str]]:
+    """Yield a function that returns the SHA-256 of a file.
+
+    It reads a file only if its size, a time or its inode is new, and, after ``seconds``, no further
+    one. What is not asked for any more is forgotten.
+
+    Raises
+    ------
+    NotReadYetError
+        Time is over; the next call goes on from there.
+    """
+    stored, entries = _read(file), dict[str, list[object]]()
+    read: list[Path] = []
+    end = time.monotonic() + seconds
+
+    def sha256(path: Path) -> str:
+        with readable(path):
+            figures = list(stamp(path))
+        entry = stored.get(str(path))
+        if not entry or entry[:-1] != figures:
+            if read and time.monotonic() >= end:
+                raise NotReadYetError("not all exports are read; more is read at the next look")
+            entry = [*figures, export_sha256(path)]
+            read.append(path)
+        entries[str(path)] = entry
+        return str(entry[-1])
+
+    whole = False
+    try:
+        yield sha256
+        whole = True
+    finally:
+        if read:
+            with contextlib.suppress(OSError):  # they are read again then
+                make_private(file.parent)
+                write_json(file, entries if whole else stored | entries)
+
+
+def _read(file: Path) -> dict[str, list[object]]:
+    try:
+        document = read_json(file)
+        return {path: entry for path, entry in document.items() if len(entry) == N_FIGURES + 1}
+    except (OSError, ValueError, AttributeError, TypeError):  # none, or damaged
+        return {}

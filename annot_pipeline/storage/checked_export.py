@@ -16,8 +16,8 @@ from functools import cached_property
 from pathlib import Path
 
 from annot_pipeline.errors import InputError, Problem
+from annot_pipeline.storage.marked_folder import FILES, FOLDERS
 from annot_pipeline.storage.pointer import POINTER, VERSION
-from annot_pipeline.storage.store_layout import FILES, FOLDERS
 
 KERNEL_FOLDERS = ("/proc", "/sys", "/dev")
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - a file system in memory, with files as any other

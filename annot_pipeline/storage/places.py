@@ -13,9 +13,8 @@ from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.storage.archive import glob_exports, is_glob
 from annot_pipeline.storage.checked_export import is_written_by_builds
-from annot_pipeline.storage.marked_folder import refuse_foreign
+from annot_pipeline.storage.marked_folder import FOLDERS, STORE, refuse_foreign
 from annot_pipeline.storage.spill import SPILL
-from annot_pipeline.storage.store_layout import FOLDERS, STORE
 from annot_pipeline.storage.temporary import is_temporary
 
 

@@ -20,8 +20,7 @@ from pathlib import Path
 from threading import Lock
 
 from annot_pipeline.storage.files import make_private
-from annot_pipeline.storage.marked_folder import FolderKind, claim, entries_of, is_marked
-from annot_pipeline.storage.store_layout import STORE
+from annot_pipeline.storage.marked_folder import STORE, FolderKind, claim, entries_of, is_marked
 
 HOST = re.sub(r"[^A-Za-z0-9.-]", "_", socket.gethostname()) or "localhost"
 OWN_NAME = re.compile(r"annot-spill-(?P<host>.+)-(?P<process>\d+)-(?P<started>\d+)")

@@ -35,11 +35,17 @@ from annot_pipeline.storage.files import (
     write_json,
 )
 from annot_pipeline.storage.locks import holders, open_lock, take
-from annot_pipeline.storage.marked_folder import claim, is_marked, refuse_foreign
+from annot_pipeline.storage.marked_folder import (
+    FIGURES,
+    RECORD_FILE,
+    STORE,
+    claim,
+    is_marked,
+    refuse_foreign,
+)
 from annot_pipeline.storage.queries import clear_spill
 from annot_pipeline.storage.shortages import cannot_write
 from annot_pipeline.storage.stage_result import StageFingerprint, StageResult
-from annot_pipeline.storage.store_layout import FIGURES, RECORD_FILE, STORE
 from annot_pipeline.storage.tables import StoredTable, TableFile, read_table
 
 LOCK = ".lock"

@@ -14,9 +14,8 @@ from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage.files import TEMPORARY
 from annot_pipeline.storage.forgotten import FORGOTTEN
 from annot_pipeline.storage.keys import KEY_FILE
-from annot_pipeline.storage.marked_folder import claim
+from annot_pipeline.storage.marked_folder import STORE, claim
 from annot_pipeline.storage.store import Store
-from annot_pipeline.storage.store_layout import STORE
 
 PREFIX = f"{TEMPORARY}annot-"
 

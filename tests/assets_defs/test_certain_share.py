@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pytest
 
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.stages.build import Build, stages_for

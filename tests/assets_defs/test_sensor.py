@@ -14,7 +14,7 @@ import pytest
 
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.config.signature import digest
-from annot_pipeline.storage import archive, known_digests
+from annot_pipeline.storage import archive
 from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.releases import Releases
 from assets_defs import build_definitions, sensor
@@ -115,9 +115,9 @@ def test_the_same_size_and_time_hide_no_change(campaign, watch):
 def read(monkeypatch) -> list[str]:
     """Names of the files whose bytes are read."""
     names: list[str] = []
-    whole = known_digests.export_sha256
+    whole = archive.export_sha256
     monkeypatch.setattr(
-        known_digests, "export_sha256", lambda path: names.append(path.name) or whole(path)
+        archive, "export_sha256", lambda path: names.append(path.name) or whole(path)
     )
     return names
 
@@ -179,8 +179,8 @@ def test_a_folder_that_vanishes_comes_back(campaign, watch):
 def test_a_file_that_vanishes_between_two_system_calls(campaign, watch, monkeypatch):
     write_export(campaign, "i1,w9,a\n", "b.csv")
     watch.look()
-    whole = known_digests.export_sha256
-    monkeypatch.setattr(known_digests, "export_sha256", lambda path: whole(path / "gone"))
+    whole = archive.export_sha256
+    monkeypatch.setattr(archive, "export_sha256", lambda path: whole(path / "gone"))
     assert not watch.look()
     assert "cannot be read" in watch.said
     monkeypatch.undo()

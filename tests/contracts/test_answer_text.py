@@ -18,7 +18,7 @@ import pytest
 from annot_pipeline.config import Source
 from annot_pipeline.contracts.answer_text import answer_text, number_text, value_text
 from annot_pipeline.exports import READERS, Opening
-from annot_pipeline.stages.ingest.look_alikes import look_alikes
+from annot_pipeline.stages.ingest.raw_names import look_alikes
 from annot_pipeline.stages.ingest.read_records import read_records
 
 SAME = [

@@ -85,7 +85,7 @@ def test_the_schema_is_the_one_recorded_for_its_version():
     changed = differences(json.loads(file.read_text()), schema_now())
     assert not changed, (
         f"released tables differ from schema {SCHEMA_VERSION}: {', '.join(changed)}. If a release "
-        "was published with it, raise SCHEMA_VERSION in annot_pipeline/contracts/values.py; then "
+        "was published with it, raise SCHEMA_VERSION in annot_pipeline/contracts/table.py; then "
         "record the schema with UPDATE_SCHEMA=1, and name the version and each of these in a line "
         "of CHANGELOG.md"
     )

@@ -14,7 +14,7 @@ import pytest
 from annot_pipeline.config import Limits
 from annot_pipeline.errors import ConfigError, InputError
 from annot_pipeline.exports import READERS, Opening
-from annot_pipeline.exports.json_bytes import NAMES, JsonBytes
+from annot_pipeline.exports.json_document import NAMES, JsonBytes
 from tests.conftest import load_campaign, write_small_campaign
 
 

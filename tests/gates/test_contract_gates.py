@@ -8,7 +8,7 @@ import pytest
 
 from annot_pipeline.errors import GateError
 from annot_pipeline.runtime import context
-from annot_pipeline.stages.gold import trace_lineage
+from annot_pipeline.stages.gold import list_judgments
 from tests.test_gates import EXPORT
 
 
@@ -46,13 +46,13 @@ def test_rows_out_of_order_are_not_published(build_campaign, monkeypatch):
 
 
 def test_lineage_is_held_by_parts(build_campaign, monkeypatch):
-    lineage_rows = trace_lineage.lineage_rows
+    lineage_rows = list_judgments.lineage_rows
 
     def careless(records):
         for part in lineage_rows(records):
             rows = pc.subtract(part["source_row"], 1)
             yield part.set_column(part.schema.get_field_index("source_row"), "source_row", rows)
 
-    monkeypatch.setattr(trace_lineage, "lineage_rows", careless)
+    monkeypatch.setattr(list_judgments, "lineage_rows", careless)
     with pytest.raises(GateError, match="source_row is below 1 in 1 row:"):
         build_campaign({"a.csv": EXPORT})

@@ -8,8 +8,7 @@ import pytest
 from annot_pipeline.contracts import GOLD, JUDGMENTS, LABELS, LINEAGE
 from annot_pipeline.gates import expectations
 from annot_pipeline.gates.expectations import hold_to_suite
-from annot_pipeline.gates.parts import check_rules_by_chunk
-from annot_pipeline.gates.rules import Rule, rules_of
+from annot_pipeline.gates.rules import Rule, check_rules_by_chunk, rules_of
 from annot_pipeline.stages.gold import check_tables
 from annot_pipeline.stages.gold.check_tables import check_table, misshapen, violations
 from annot_pipeline.storage.tables import StoredTable, read_groups, write_table

@@ -10,8 +10,8 @@ import pytest
 
 from annot_pipeline.errors import GateError
 from annot_pipeline.gates import declared
-from annot_pipeline.methods.numerics.change_intervals import change_intervals
-from annot_pipeline.methods.numerics.wilson import wilson_interval
+from annot_pipeline.methods.numerics.intervals import change_intervals
+from annot_pipeline.methods.numerics.shares import wilson_interval
 from annot_pipeline.stages.gold import compare
 from annot_pipeline.stages.gold.compare import agreement_changes, prevalence_changes
 

@@ -19,7 +19,7 @@ import pytest
 from annot_pipeline.errors import ConfigError, InputError
 from annot_pipeline.exports import READERS, Opening
 from annot_pipeline.hits import PLATFORMS, jsonl_file, write_batch
-from annot_pipeline.hits.file_names import file_stems
+from annot_pipeline.hits.batch import file_stems
 from annot_pipeline.hits.label_studio_file import labeling_config
 from annot_pipeline.hits.plan import task_plans
 from tests.hits.platforms import PLAN, Row, files, hit_id, plan, question, read_csv, slot, write

@@ -13,7 +13,7 @@ import pytest
 
 from annot_pipeline.cli import main
 from annot_pipeline.config.campaign_file import load_campaign
-from annot_pipeline.config.next_hits import NextHits
+from annot_pipeline.config.sections import NextHits
 from annot_pipeline.hits.label_batches import design_of
 from annot_pipeline.hits.plan_labels import plan_labels
 from annot_pipeline.stages.planning.hit_plan import CannotPlanError, Question

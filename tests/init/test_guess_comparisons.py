@@ -14,7 +14,7 @@ import pytest
 from annot_pipeline.errors import ConfigError
 from annot_pipeline.init import OpenError, guess_campaign
 from annot_pipeline.init.comparisons import side_of
-from annot_pipeline.init.sides import Pair, pairs_among
+from annot_pipeline.init.views import Pair, pairs_among
 from tests.init.conftest import Guess, write_csv
 
 Guesses = Callable[..., Guess]

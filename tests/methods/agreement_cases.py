@@ -6,8 +6,7 @@ from dataclasses import fields
 
 import numpy as np
 
-from annot_pipeline.methods.agreement.label_agreement import nominal_agreement
-from annot_pipeline.methods.agreement.label_intervals import AgreementStatistic
+from annot_pipeline.methods.agreement.label_agreement import AgreementStatistic, nominal_agreement
 
 METRICS = ["nominal", "ordinal", "interval", "ratio"]
 

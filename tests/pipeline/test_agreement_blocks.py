@@ -11,7 +11,7 @@ import pytest
 from annot_pipeline.methods.agreement.label_agreement import label_agreement
 from annot_pipeline.runtime.job_sizes import DEFAULT_SIZES, JobSizes
 from annot_pipeline.runtime.task_partitions import BLOCKS
-from annot_pipeline.stages.agreement import measure_agreement, measure_label_agreement
+from annot_pipeline.stages.agreement import measure_agreement
 from tests.conftest import stage_file
 
 BLOCK_SIZES = JobSizes(60, 30, task_judgments=100)
@@ -98,7 +98,7 @@ def test_pairs_of_judges_are_compared_some_at_a_time(build, monkeypatch):
     tasks = {"labels": list("1234"), "ordinal": True}
     built = build(BLOCK_SIZES, **tasks)
     some_at_a_time = partial(label_agreement, most_judges=8, pairs_at_once=10)
-    monkeypatch.setattr(measure_label_agreement, "label_agreement", some_at_a_time)
+    monkeypatch.setattr(measure_agreement, "label_agreement", some_at_a_time)
     again = by_statistic(build(BLOCK_SIZES, "resources.threads=1", name="again", **tasks))
     for statistic, row in by_statistic(built).items():
         actual = again[statistic]

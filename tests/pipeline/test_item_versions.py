@@ -8,7 +8,7 @@ import pytest
 
 from annot_pipeline.cli import main
 from annot_pipeline.config.campaign_file import load_campaign
-from annot_pipeline.contracts.item_names import is_earlier
+from annot_pipeline.contracts.name_key import is_earlier
 from annot_pipeline.errors import ConfigError
 from annot_pipeline.runtime.job_sizes import JobSizes
 from annot_pipeline.stages.ingest.item_versions import text_digest

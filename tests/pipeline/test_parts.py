@@ -22,7 +22,7 @@ from annot_pipeline.runtime.context import PARTITIONS
 from annot_pipeline.runtime.executors.local import LocalEngine
 from annot_pipeline.runtime.job_sizes import JobSizes
 from annot_pipeline.stages.build import Build, stages_for
-from annot_pipeline.stages.gold import check_tables, trace_lineage
+from annot_pipeline.stages.gold import check_tables, list_judgments
 from annot_pipeline.storage import tables
 from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.tables import (
@@ -152,7 +152,7 @@ def test_a_build_in_parts_gives_the_same_bytes(build_campaign, monkeypatch, tmp_
 @pytest.mark.slow
 def test_a_null_in_one_part_is_named(build_campaign, monkeypatch):
     """Its file is written with other columns than those of the other parts."""
-    lineage_rows = trace_lineage.lineage_rows
+    lineage_rows = list_judgments.lineage_rows
 
     def careless(records):
         for part in lineage_rows(records):
@@ -160,7 +160,7 @@ def test_a_null_in_one_part_is_named(build_campaign, monkeypatch):
             files = pc.if_else(is_holed, None, part["source_file"].cast(pa.string()))
             yield part.set_column(part.schema.get_field_index("source_file"), "source_file", files)
 
-    monkeypatch.setattr(trace_lineage, "lineage_rows", careless)
+    monkeypatch.setattr(list_judgments, "lineage_rows", careless)
     mapping = {"task": "task", "item": "item", "judge": "judge", "label": "label"}
     sources = [{"path": "exports/*.csv", "format": "csv", "fields": mapping}]
     gates = {"rejected_share": {"error": 1}}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.pipeline.exported import ROWS, export, fates, used_answers
 
 

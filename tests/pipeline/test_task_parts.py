@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.runtime.task_partitions import ProgressCallback
-from annot_pipeline.stages.ingest.look_alikes import may_be_alike, names_of
+from annot_pipeline.stages.ingest.raw_names import may_be_alike, names_of
 
 
 def test_progress_is_told_here_and_nowhere_else():

@@ -18,9 +18,8 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
 
-from annot_pipeline.methods.comparisons.clusters import ranks
+from annot_pipeline.methods.comparisons.clusters import rank_clusters, rank_ranges, ranks
 from annot_pipeline.methods.comparisons.online_rounds import online_rounds
-from annot_pipeline.methods.comparisons.rank_ranges import rank_clusters, rank_ranges
 from annot_pipeline.methods.comparisons.trueskill import TrueSkillParams, trueskill
 
 pytestmark = pytest.mark.slow

@@ -18,8 +18,8 @@ from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.methods.numerics.moments import means
 from annot_pipeline.methods.rankings.adjusted_scores import adjusted_scores
 from annot_pipeline.methods.rankings.inference import compare_estimates
-from annot_pipeline.methods.rankings.load_weights import JudgeLoads
 from annot_pipeline.methods.rankings.score_block import ScoreBlock
+from annot_pipeline.methods.rankings.score_effects import JudgeLoads
 from annot_pipeline.methods.scores.system_comparisons import compare_systems
 from annot_pipeline.methods.scores.zscores import printed, z_scores
 from tests.conftest import Built, build_file

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from annot_pipeline.config import Campaign
-from annot_pipeline.config.descriptions import FIELD_DESCRIPTIONS
+from annot_pipeline.config.json_schema import FIELD_DESCRIPTIONS
 from annot_pipeline.config.sources import CANONICAL_FIELDS
 from tests.recorded_pages import check_page
 from tests.reference.settings_page import SettingsPage, default_text, settings_page

@@ -18,12 +18,12 @@ from annot_pipeline.report.comparison_figures import (
 )
 from annot_pipeline.report.release_figures import Drawn
 from annot_pipeline.report.report import DRAWN
-from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.runtime.coded_task import CodedTask
+from annot_pipeline.runtime.indexing import ByTask
 from annot_pipeline.stages.rankings.describe_comparisons import COMPARISON_TIMES
 from annot_pipeline.stages.rankings.rank_segments import VOTES, rank_segments
 from annot_pipeline.stages.shared.comparisons import COMPARISONS, NAME, comparison_table, encoded
-from annot_pipeline.stages.shared.equal_outputs import equal_outputs
+from annot_pipeline.stages.shared.output_comparisons import equal_outputs
 from tests.report.figure_reader import Figure
 from tests.report.report_pages import QUERIES
 

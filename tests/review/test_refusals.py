@@ -107,7 +107,7 @@ def test_an_archive_that_is_damaged(plain):
 
 def test_rows_that_do_not_match(plain, monkeypatch):
     """Should rows ever be counted otherwise than the readers did, nobody is paid by mistake."""
-    from annot_pipeline.review import batch_file as module
+    from annot_pipeline.review import upload as module
 
     whole = module.BatchFile.rows
 

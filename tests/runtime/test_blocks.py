@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.numerics.blocks import Blocks, InMemoryBlocks
-from annot_pipeline.methods.numerics.spans import spans_by_size
+from annot_pipeline.methods.numerics.blocks import Blocks, InMemoryBlocks, spans_by_size
 from annot_pipeline.runtime.blocks import StoredBlocks, dump, load
 from annot_pipeline.runtime.executors.local import LocalEngine
 

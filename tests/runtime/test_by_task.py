@@ -1,7 +1,7 @@
 import pyarrow as pa
 import pytest
 
-from annot_pipeline.runtime.by_task import ByTask
+from annot_pipeline.runtime.indexing import ByTask
 
 
 @pytest.mark.parametrize("encoded", [False, True])

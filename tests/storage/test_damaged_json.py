@@ -9,7 +9,7 @@ import pytest
 
 from annot_pipeline.cli import main
 from annot_pipeline.storage import files
-from annot_pipeline.storage.known_digests import known_digests
+from annot_pipeline.storage.archive import known_digests
 from annot_pipeline.storage.store import Store
 from tests.audit.two_releases import KEY, build_two
 

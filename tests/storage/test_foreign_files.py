@@ -15,8 +15,8 @@ from annot_pipeline.commands.prune import prune
 from annot_pipeline.commands.validate import validate
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError
+from annot_pipeline.storage.marked_folder import STORE
 from annot_pipeline.storage.store import KEPT_RUNS, Store
-from annot_pipeline.storage.store_layout import STORE
 from tests.conftest import build_file
 from tests.storage.s3_machines import KEY, machine, objects, publish
 

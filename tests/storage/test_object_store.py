@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from annot_pipeline.errors import StoreError
-from annot_pipeline.storage.bucket import Bucket
+from annot_pipeline.storage.gold_bucket import Bucket
 from annot_pipeline.storage.pins import pin, read_pins
 from tests.storage.s3_machines import KEY, URL, machine, objects, publish, text_of
 
@@ -100,7 +100,7 @@ def test_a_process_that_dies_leaves_the_last_release(s3, tmp_path):
     publish(machine(tmp_path), "first")
     script = (
         "import os, sys; from pathlib import Path\n"
-        "from annot_pipeline.storage.bucket import Bucket\n"
+        "from annot_pipeline.storage.gold_bucket import Bucket\n"
         "from tests.storage.s3_machines import machine, publish\n"
         "create = Bucket.create\n"
         "def dies(self, name, source):\n"

@@ -15,7 +15,7 @@ import pytest
 from annot_pipeline import load_gold
 from annot_pipeline.cli import main
 from annot_pipeline.errors import AnnotError, StoreError
-from annot_pipeline.storage.bucket import Bucket, first_line
+from annot_pipeline.storage.gold_bucket import Bucket, first_line
 from tests.storage.s3_machines import KEY, URL, machine, publish
 
 

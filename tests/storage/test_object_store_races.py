@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from annot_pipeline.errors import StoreError
-from annot_pipeline.storage.bucket import Bucket
+from annot_pipeline.storage.gold_bucket import Bucket
 from tests.storage.s3_machines import KEY, machine, objects, publish, text_of
 
 ROUNDS = 20 if "SOAK" in os.environ else 3

@@ -9,8 +9,7 @@ import pytest
 from annot_pipeline.methods.comparisons.bounded_ra import BoundedRaParams, bounded_ra
 from annot_pipeline.methods.comparisons.trueskill import TrueSkillParams, trueskill
 from annot_pipeline.methods.planning.easl_hits import NextHitsParams, next_hits
-from annot_pipeline.methods.scores.beta_scores import beta_mode, beta_variance
-from annot_pipeline.methods.scores.easl import easl
+from annot_pipeline.methods.scores.easl import beta_mode, beta_variance, easl
 from studies.item_asking import Asked, ask, pairs_of
 from studies.params import ItemStudy
 from studies.thurstone import ThurstoneParams, thurstone

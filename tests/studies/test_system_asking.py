@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.scores.beta_scores import beta_variance
+from annot_pipeline.methods.scores.easl import beta_variance
 from studies.params import SystemReplay, SystemStudy
 from studies.system_asking import METHODS, HitSizes, ask_systems
 from studies.system_replay import RecordedOutputs

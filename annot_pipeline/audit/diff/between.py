@@ -17,8 +17,8 @@ from annot_pipeline.contracts.stage_metrics import StageMetrics
 from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.runtime.partitions import input_slices
-from annot_pipeline.stages.ingest.look_alikes import NAMES
 from annot_pipeline.stages.ingest.metrics import JudgmentMetrics
+from annot_pipeline.stages.ingest.raw_names import NAMES
 from annot_pipeline.stages.judges.metrics import ControlMetrics
 from annot_pipeline.stages.judges.stage import control_judges_of_campaign, with_verdicts
 from annot_pipeline.storage.tables import StoredTable

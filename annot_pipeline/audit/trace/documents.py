@@ -22,7 +22,7 @@ from annot_pipeline.audit.trace.scores import weigh_scores
 from annot_pipeline.bounded_json import parse_bounded_json
 from annot_pipeline.config import Resources
 from annot_pipeline.contracts import GOLD
-from annot_pipeline.contracts.item_names import is_earlier
+from annot_pipeline.contracts.name_key import is_earlier
 from annot_pipeline.errors import Problem, StoreError, first_of, shorten
 from annot_pipeline.stages.ingest.archived_lines import FindLines, Place
 from annot_pipeline.storage.queries import Queries

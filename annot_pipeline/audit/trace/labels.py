@@ -11,8 +11,8 @@ import numpy as np
 
 from annot_pipeline.arrays import Floats
 from annot_pipeline.methods.labels.e_step import tempered
+from annot_pipeline.methods.labels.item_labels import UnsupportedClasses
 from annot_pipeline.methods.labels.label_evidence import TIED, LabelEvidence, label_evidence
-from annot_pipeline.methods.labels.unsupported import UnsupportedClasses
 
 AVERAGE_DIFFERS = (
     "The published label is an average of several fits and of votes, corrected by known items "

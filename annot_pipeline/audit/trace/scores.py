@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from annot_pipeline.audit.trace.labels import Weighed
 from annot_pipeline.contracts import REAL, TEXT
-from annot_pipeline.methods.scores.score_evidence import score_evidence
+from annot_pipeline.methods.scores.cell_means import score_evidence
 from annot_pipeline.stages.shared.orient_scores import OrientedScores, orient_scores
 
 Row = dict[str, Any]

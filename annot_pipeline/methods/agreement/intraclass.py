@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from annot_pipeline.arrays import Floats
-from annot_pipeline.methods.numerics.additive import Additive
 from annot_pipeline.methods.numerics.blocks import Blocks
+from annot_pipeline.methods.numerics.moments import Additive
 from annot_pipeline.methods.rankings.score_block import ScoreBlock
 
 TAIL = 0.975

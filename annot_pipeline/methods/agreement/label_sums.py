@@ -14,14 +14,14 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from annot_pipeline.arrays import Floats
-from annot_pipeline.methods.agreement.label_block import LabelBlock
-from annot_pipeline.methods.agreement.label_influence import (
+from annot_pipeline.methods.agreement.label_block import (
     Coefficient,
     JudgeShares,
+    LabelBlock,
     item_shares,
     pair_weights,
 )
-from annot_pipeline.methods.numerics.additive import Additive
+from annot_pipeline.methods.numerics.moments import Additive
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.arrays import Codes, Floats
-from annot_pipeline.methods.agreement.rating_counts import n_distinct
-from annot_pipeline.methods.agreement.rating_pairs import Partners
+from annot_pipeline.methods.agreement.rating_counts import Partners, n_distinct
 from annot_pipeline.methods.agreement.segment_ratio import segment_ratio
 from annot_pipeline.methods.numerics.bootstrap import Estimate, Rng
 

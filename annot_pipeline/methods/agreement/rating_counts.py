@@ -1,4 +1,10 @@
-"""Ratings counted by item, judge and label; the same for any order of the rows."""
+"""Ratings counted by item, judge and label, in pairs, and by the order of systems.
+
+Where one system is always shown first, that it wins says nothing of the side: the better system may
+stand there. In a pair of systems that stands in both orders, the mean of both orders' shares of
+wins of what is shown first does not depend on which system is better (to first order; Davidson &
+Beaver 1977 model the same effect of order).
+"""
 
 from __future__ import annotations
 
@@ -7,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.arrays import Codes, Flags
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
+from annot_pipeline.methods.numerics.distinct import renumbered
 
 
 @dataclass(frozen=True)
@@ -113,3 +120,53 @@ class RatingCounts:
 def n_distinct(codes: Codes) -> int:
     """Return the number of different codes."""
     return int(np.unique(codes).size)
+
+
+@dataclass(frozen=True)
+class Partners:
+    """Of rows in order of item and judge: the rows after each one, same item, other judge."""
+
+    starts: Codes
+    counts: Codes
+
+    @classmethod
+    def from_rows(cls, items: Codes, judges: Codes) -> Partners:
+        """Find the partners of rows sorted by item and judge."""
+        new_item = np.ones(items.size, dtype=np.bool_)
+        new_item[1:] = items[1:] != items[:-1]
+        new_judge = new_item.copy()
+        new_judge[1:] |= judges[1:] != judges[:-1]
+        starts = _ends(new_judge)
+        return cls(starts, _ends(new_item) - starts)
+
+
+def _ends(new: npt.NDArray[np.bool_]) -> Codes:
+    """Return where the run of each position ends; ``new`` marks the first of a run."""
+    bounds = np.append(np.flatnonzero(new), new.size)
+    return np.repeat(bounds[1:], np.diff(bounds))
+
+
+def order_weights(first: Codes, second: Codes, is_turned: Flags) -> Floats:
+    """Return ``(n_comparisons,)`` weights; 0 for pairs of systems that stand in one order only.
+
+    Both orders of a pair have the same total weight, half the harmonic mean of their numbers, so
+    that a pair counts by the information that it holds on the side.
+
+    Parameters
+    ----------
+    first, second
+        ``(n_comparisons,)`` codes of two systems.
+    is_turned
+        Whether the second was shown first.
+    """
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    low_is_first = (first < second) ^ is_turned
+    _, pairs = renumbered(low * (int(high.max(initial=0)) + 1) + high)
+    n = [
+        np.bincount(pairs, of_order, minlength=int(pairs.max(initial=-1)) + 1)
+        for of_order in (~low_is_first, low_is_first)
+    ]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = np.stack([n[1] / (n[0] + n[1]), n[0] / (n[0] + n[1])])
+    weights = shares[low_is_first.astype(np.int64), pairs]
+    return np.where(first == second, 0.0, weights)

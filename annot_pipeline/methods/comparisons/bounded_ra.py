@@ -23,7 +23,7 @@ from scipy.special import expit
 
 from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.comparisons.waves import waves, winners_first
-from annot_pipeline.methods.scores.beta_scores import FRESH, beta_mode, beta_variance
+from annot_pipeline.methods.scores.easl import FRESH, beta_mode, beta_variance
 
 _EQUAL = 1e-9
 """Scores that differ by epsilon up to this much differ by epsilon, so they are not further apart.

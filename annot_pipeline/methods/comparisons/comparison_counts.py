@@ -1,4 +1,4 @@
-"""Comparisons of systems as counts by pair, and the counts of bootstrap rounds.
+"""Comparisons of systems as counts by pair: as they were asked, in rounds, and shares of wins.
 
 All that wins, ties and losses of pairs decide (shares of wins, Bradley-Terry) needs no more than
 three counts a pair. What is drawn again is a unit: a ranking, a judge, or a segment, with all of
@@ -8,18 +8,29 @@ round is one multinomial draw of the counts instead, whatever the number of comp
 
 Rounds come in pieces of bounded memory. Counts are whole numbers, so sums have no rounding and
 depend on nothing but the draws.
+
+Where several systems gave the same text, a ranking shows it once, and the judgment counts for each
+system: pairs of systems tell more than anybody was asked. Collapsed, the systems that share an
+output in a ranking are one output, known under all their names (WMT15, "collapsed").
+
+- ``wins``: wins / (wins + losses), ties left out (WMT's expected wins, Bojar et al. 2013).
+- ``wins_ties_half``: (wins + ties / 2) / comparisons.
+
+Neither looks at whom a system was compared with: a system that met weak ones only looks good.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import connected_components
 
-from annot_pipeline.arrays import Codes, Floats
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.comparisons.waves import checked
 from annot_pipeline.methods.numerics.bootstrap import ItemResamples
 from annot_pipeline.methods.numerics.distinct import distinct, places
@@ -166,3 +177,143 @@ def _cells(counts: PairCounts) -> Floats:
 def _pairs(cells: Floats | Codes) -> PairCounts:
     """Return cells ``(n_rounds, 3 n_pairs)`` by kind."""
     return PairCounts(*(cells[:, kind::3].astype(np.float64, order="C") for kind in range(3)))
+
+
+@dataclass(frozen=True)
+class AskedComparisons:
+    """One row a comparison that was asked.
+
+    Parameters
+    ----------
+    first, second
+        ``(n_asked,)`` codes of outputs. An output of one item has the code of the item; a
+        shared one has a code from ``n_items`` on, the same in every ranking where the same
+        items share it. first < second.
+    rows
+        ``(n_asked,)`` a row of the table that says the same.
+    reversed_
+        ``(n_asked,)`` whether that row has them the other way round.
+    """
+
+    first: Codes
+    second: Codes
+    rows: Codes
+    reversed_: Flags
+
+
+def asked_comparisons(
+    rankings: npt.ArrayLike,
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    same_output: npt.ArrayLike,
+    *,
+    n_items: int,
+) -> AskedComparisons:
+    """Leave out ties of shared outputs, and count a comparison of shared outputs once.
+
+    Parameters
+    ----------
+    rankings
+        ``(n_comparisons,)`` codes of what was judged at once.
+    first, second
+        ``(n_comparisons,)`` codes of items, from 0.
+    same_output
+        ``(n_comparisons,)`` whether both items are one output.
+    n_items
+        Size of the code range.
+
+    Raises
+    ------
+    ValueError
+        Arrays of different lengths, a code outside its range.
+    """
+    ranking, one, other = (np.asarray(column, np.int64) for column in (rankings, first, second))
+    same = np.asarray(same_output, np.bool_)
+    if ranking.ndim != 1 or not ranking.shape == one.shape == other.shape == same.shape:
+        raise ValueError("rankings, first, second and same_output must be 1-d and of one length")
+    both = np.concatenate([one, other])
+    if both.size and not 0 <= both.min() <= both.max() < n_items:
+        raise ValueError(
+            f"items hold codes {both.min()} to {both.max()}, allowed are 0 to {n_items - 1}"
+        )
+    # a node is an item in a ranking
+    nodes, places = np.unique(np.tile(ranking, 2) * n_items + both, return_inverse=True)
+    one_node, other_node = places.reshape(2, -1)
+    output = _outputs(nodes % max(n_items, 1), one_node[same], other_node[same], n_items)
+    ends = np.stack([output[one_node], output[other_node]])
+    candidates = np.flatnonzero(~same)
+    low, high = ends[:, candidates].min(axis=0), ends[:, candidates].max(axis=0)
+    keys = np.stack([ranking[candidates], low, high])
+    order = np.lexsort((other[candidates], one[candidates], *keys[::-1]))
+    new = np.ones(order.size, np.bool_)
+    new[1:] = (np.diff(keys[:, order], axis=1) != 0).any(axis=0)
+    chosen = np.sort(order[new])
+    rows = candidates[chosen]
+    return AskedComparisons(low[chosen], high[chosen], rows, ends[0, rows] > ends[1, rows])
+
+
+def _outputs(items: Codes, one: Codes, other: Codes, n_items: int) -> Codes:
+    """Return ``(n_nodes,)`` code of the output of each node.
+
+    An output is that of its item, or of the set of its items.
+    """
+    size = items.size
+    shared = coo_array((np.ones(one.size, np.int64), (one, other)), (size, size)).tocsr()
+    group = np.asarray(connected_components(shared, directed=False)[1], np.int64)
+    order = np.lexsort((items, group))
+    n = np.bincount(group)
+    starts = np.cumsum(n) - n
+    code = items[order][starts]
+    base = n_items
+    for k in range(1, int(n.max(initial=1))):  # as deep as the largest set
+        deep = np.flatnonzero(n > k)
+        _, names = np.unique(
+            np.stack([code[deep], items[order][starts[deep] + k]]), axis=1, return_inverse=True
+        )
+        code[deep] = base + names.reshape(-1)
+        base += int(names.max()) + 1
+    return np.asarray(code[group])
+
+
+TiesOfShares = Literal["out", "half"]
+
+
+def win_shares(
+    first: Codes,
+    second: Codes,
+    wins: Floats,
+    ties: Floats,
+    losses: Floats,
+    *,
+    n_systems: int,
+    ties_count: TiesOfShares,
+) -> Floats:
+    """Return shares ``(n_rounds, n_systems)`` in [0, 1]; NaN where nothing counts.
+
+    Parameters
+    ----------
+    first, second
+        ``(n_pairs,)`` codes of systems.
+    wins, ties, losses
+        ``(n_rounds, n_pairs)`` counts; wins are the first's.
+    n_systems
+        Size of the code range.
+    ties_count
+        ``out``: not at all; ``half``: as half a win of each.
+    """
+    half = ties / 2 if ties_count == "half" else np.zeros_like(ties)
+    won, lost = (
+        sums_by_system(first, of_first, n_systems) + sums_by_system(second, of_second, n_systems)
+        for of_first, of_second in ((wins + half, losses + half), (losses + half, wins + half))
+    )
+    total = won + lost
+    shares: Floats = np.divide(won, total, out=np.full(total.shape, np.nan), where=total > 0)
+    return shares
+
+
+def sums_by_system(systems: Codes, values: Floats, n_systems: int) -> Floats:
+    """Sum values of pairs ``(n_rounds, n_pairs)`` over the pairs of each system, in their order."""
+    n_rounds = len(values)
+    rows = (np.arange(n_rounds) * n_systems)[:, None] + systems
+    summed = np.bincount(rows.reshape(-1), values.reshape(-1), minlength=n_rounds * n_systems)
+    return np.asarray(summed.reshape(n_rounds, n_systems))

@@ -34,7 +34,7 @@ from scipy.sparse.csgraph import connected_components
 
 from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.comparisons.waves import winners_first
-from annot_pipeline.methods.numerics.dense_ranks import dense_ranks
+from annot_pipeline.methods.numerics.ranks import dense_ranks
 
 Words = npt.NDArray[np.uint64]
 

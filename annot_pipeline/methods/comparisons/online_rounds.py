@@ -31,7 +31,7 @@ from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.comparisons.bounded_ra import BoundedRaParams, bounded_ra_update
 from annot_pipeline.methods.comparisons.trueskill import TrueSkillParams, trueskill_update
 from annot_pipeline.methods.comparisons.waves import waves_side_by_side, winners_first
-from annot_pipeline.methods.scores.beta_scores import FRESH, beta_mode
+from annot_pipeline.methods.scores.easl import FRESH, beta_mode
 
 Round = Literal["given", "permuted", "drawn", "drawn_permuted"]
 

@@ -1,4 +1,4 @@
-"""TrueSkill: online ranking of items by wins and ties, on an unbounded scale.
+"""TrueSkill: online ranking of items by wins and ties, and how even a match would be.
 
 Item i has a score S_i ~ N(mu_i, sigma_i^2); a comparison sees both with noise gamma and is a
 tie while they differ by at most epsilon. After each comparison both beliefs move as far as the
@@ -14,6 +14,10 @@ compared keeps its start.
 With R(x) = cdf(-x) / pdf(x) = sqrt(pi / 2) erfcx(x / sqrt(2)) no cdf ever underflows: v of a win
 is 1 / R(epsilon - t) at any distance, and so for ties. Both equal exp(logpdf - log cdf), where
 that difference of two large logarithms has digits left.
+
+``q = sqrt(2 gamma^2 / c^2) exp(-(M_i - M_j)^2 / (2 c^2))`` with ``c^2 = 2 gamma^2 + var_i +
+var_j`` (Sakaguchi & Van Durme 2018, eqs. 11 and 23; Herbrich et al. 2006). It lies in (0, 1];
+far apart it falls below the smallest double, so all work is on its logarithm.
 """
 
 from __future__ import annotations
@@ -222,3 +226,34 @@ def _start(
     if not np.isfinite(mean).all() or not ((sd > 0) & np.isfinite(sd)).all():
         raise ValueError("start must be finite, with sd > 0")
     return mean, sd
+
+
+def log_match_quality(
+    score: npt.ArrayLike,
+    variance: npt.ArrayLike,
+    other_score: npt.ArrayLike,
+    other_variance: npt.ArrayLike,
+    *,
+    gamma: float,
+) -> Floats:
+    """Return the logarithm of the match quality of items and others; shapes broadcast.
+
+    Parameters
+    ----------
+    score, other_score
+        Where the items stand: the mode of a Beta distribution, or a Gaussian mean.
+    variance, other_variance
+        How uncertain that is.
+    gamma
+        Skill chain, above 0, in the unit of the scores.
+    """
+    chain = 2 * gamma * gamma
+    spread = chain + np.asarray(variance, np.float64) + np.asarray(other_variance, np.float64)
+    gap = np.asarray(score, np.float64) - np.asarray(other_score, np.float64)
+    return np.asarray(0.5 * np.log(chain / spread) - gap * gap / (2 * spread))
+
+
+def match_quality(score: npt.ArrayLike, variance: npt.ArrayLike, *, gamma: float) -> Floats:
+    """Return ``(n_items, n_items)`` match quality of all pairs, for figures of few items."""
+    s, v = np.asarray(score, np.float64), np.asarray(variance, np.float64)
+    return np.exp(log_match_quality(s[:, None], v[:, None], s, v, gamma=gamma))

@@ -22,8 +22,8 @@ import numpy as np
 
 from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.judges.leave_one_out import SharedScores
-from annot_pipeline.methods.numerics.additive import Additive
 from annot_pipeline.methods.numerics.blocks import Blocks
+from annot_pipeline.methods.numerics.moments import Additive
 
 FEWEST_SCORES = 6
 """Of an item, below which no score is two standard deviations from the mean."""

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.arrays import Codes, Floats
-from annot_pipeline.methods.numerics.wilson import wilson_interval
+from annot_pipeline.methods.numerics.shares import wilson_interval
 
 
 @dataclass(frozen=True)

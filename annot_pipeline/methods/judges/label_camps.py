@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from annot_pipeline.arrays import Codes, Flags, Floats
-from annot_pipeline.methods.numerics.cell_sums import cell_sums
+from annot_pipeline.methods.numerics.moments import cell_sums
 
 STEPS = 60
 """Of the power method, always all of them: no stopping rule decides. At most, of k-means."""

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.arrays import Codes, Flags, Floats
-from annot_pipeline.methods.numerics.cell_sums import cell_sums
+from annot_pipeline.methods.numerics.moments import cell_sums
 
 CELLS = 1 << 22
 """Answers times classes that are looked at at once."""

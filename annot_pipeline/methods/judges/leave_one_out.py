@@ -12,14 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from annot_pipeline.arrays import Codes, Flags, Floats
-from annot_pipeline.methods.judges.paired_scores import JudgedItems
-from annot_pipeline.methods.numerics.additive import SumsByName
+from annot_pipeline.methods.judges.judge_correlations import JudgedItems
 from annot_pipeline.methods.numerics.blocks import Blocks
 from annot_pipeline.methods.numerics.moments import (
     Extent,
     FirstSums,
     GridSums,
     Moments,
+    SumsByName,
     moments_of,
     squares_about,
 )

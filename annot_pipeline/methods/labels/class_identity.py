@@ -19,7 +19,7 @@ import numpy as np
 
 from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.labels.votes import Votes
-from annot_pipeline.methods.numerics.additive import Additive
+from annot_pipeline.methods.numerics.moments import Additive
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from scipy.sparse import csr_matrix
 
 from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.numerics.bootstrap import Estimate, ItemResamples, ratios, replicate
-from annot_pipeline.methods.numerics.wilson import wilson_interval
+from annot_pipeline.methods.numerics.shares import wilson_interval
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from annot_pipeline.arrays import Codes, Flags, Floats
-from annot_pipeline.methods.numerics.additive import Additive
+from annot_pipeline.methods.numerics.moments import Additive
 
 LEAST_SHARE = 0.1
 """Least value of an extrapolated count, as a share of the latest expected count."""

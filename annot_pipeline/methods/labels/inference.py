@@ -24,13 +24,14 @@ from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
 from annot_pipeline.methods.labels.estimates import Estimates
 from annot_pipeline.methods.labels.family_comparison import compare_families
-from annot_pipeline.methods.labels.held_out_evidence import (
+from annot_pipeline.methods.labels.held_out_labels import (
     Evidence,
     HeldOutScores,
+    Predictions,
     is_clear,
+    predict_labels,
     stacked_scores,
 )
-from annot_pipeline.methods.labels.held_out_labels import Predictions, predict_labels
 from annot_pipeline.methods.labels.item_labels import ItemLabels
 from annot_pipeline.methods.labels.item_subtypes import fit_subtypes
 from annot_pipeline.methods.labels.label_em import Shape

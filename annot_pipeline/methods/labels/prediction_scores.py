@@ -31,7 +31,7 @@ from scipy.special import rel_entr, xlogy
 
 from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.numerics.bootstrap import Estimate, ItemResamples, ratios, replicate
-from annot_pipeline.methods.numerics.wilson import wilson_interval
+from annot_pipeline.methods.numerics.shares import wilson_interval
 
 FIGURES = (
     "accuracy", "expected_accuracy", "log_loss", "kl", "brier", "log_loss_label", "entropy"

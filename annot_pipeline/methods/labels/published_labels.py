@@ -13,7 +13,7 @@ import numpy as np
 from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.labels.e_step import e_step
 from annot_pipeline.methods.labels.estimates import Counts, Estimates
-from annot_pipeline.methods.labels.held_out_evidence import Evidence
+from annot_pipeline.methods.labels.held_out_labels import Evidence
 from annot_pipeline.methods.labels.item_labels import ItemLabels
 from annot_pipeline.methods.labels.label_matrix import LabelCodes, LabelMatrix
 from annot_pipeline.methods.labels.model_fits import ModelFit

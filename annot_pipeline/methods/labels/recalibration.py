@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from annot_pipeline.arrays import Codes, Floats
-from annot_pipeline.methods.numerics.additive import Additive
+from annot_pipeline.methods.numerics.moments import Additive
 
 ENOUGH = 50
 """Known items from which probabilities are recalibrated."""

@@ -34,8 +34,8 @@ import numpy as np
 
 from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
-from annot_pipeline.methods.numerics.additive import Additive
 from annot_pipeline.methods.numerics.blocks import Blocks, InMemoryBlocks
+from annot_pipeline.methods.numerics.moments import Additive
 
 MIN_ITEMS = 20
 """Common items of a pair at least."""

@@ -33,8 +33,8 @@ from annot_pipeline.methods.labels.hierarchical import borrowed_counts
 from annot_pipeline.methods.labels.item_subtypes import borrowed_by_subtype
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.methods.labels.votes import smoothed_votes
-from annot_pipeline.methods.numerics.additive import Additive
 from annot_pipeline.methods.numerics.blocks import Blocks
+from annot_pipeline.methods.numerics.moments import Additive
 
 DEPENDENCE = (0.0, 0.15, 0.4)
 """Dependences that the label model is fitted with, in the order of members."""

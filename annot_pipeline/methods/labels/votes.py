@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
-from annot_pipeline.methods.numerics.additive import Additive
+from annot_pipeline.methods.numerics.moments import Additive
 
 VOTES = 1.0
 """Votes, distributed as all labels are, that are added to an item's votes."""

@@ -2,7 +2,7 @@
 
 The influence value of an answer is by how much the estimate moves with the weight of the answer;
 the variance of the estimate is that of their mean. Sources: Hampel 1974 for influence values;
-`numerics.cluster_means` for two-way clusters. Intervals are Student's, with as many degrees of
+`numerics.intervals` for two-way clusters. Intervals are Student's, with as many degrees of
 freedom as there are clusters of the rarer kind, less 1.
 
 Assumes that clusters are random samples of those that are spoken of. With fewer than `FEW` judges
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from annot_pipeline.arrays import Codes, Floats
-from annot_pipeline.methods.numerics.cluster_means import variance_of_mean
+from annot_pipeline.methods.numerics.intervals import variance_of_mean
 from annot_pipeline.methods.rankings.inference import FEW
 
 FEW_ITEMS = "fewer than 2 items, or documents, so the error is unknown"

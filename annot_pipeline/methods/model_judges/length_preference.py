@@ -30,7 +30,7 @@ from annot_pipeline.methods.rankings.adjusted_comparisons import (
     ComparisonBlock,
     adjusted_comparisons,
 )
-from annot_pipeline.methods.rankings.covariates import varies_within_systems
+from annot_pipeline.methods.rankings.comparison_fit import varies_within_systems
 from annot_pipeline.methods.rankings.inference import FEW
 
 FEWEST_COMPARISONS = 20

@@ -32,14 +32,14 @@ import numpy.typing as npt
 from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.model_judges.clustered_estimate import ClusteredEstimate, unknown
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
-from annot_pipeline.methods.numerics.wilson import wilson_interval
+from annot_pipeline.methods.numerics.shares import wilson_interval
 from annot_pipeline.methods.rankings.adjusted_comparisons import (
     ComparisonBlock,
     adjusted_comparisons,
     pair_counts,
 )
+from annot_pipeline.methods.rankings.comparison_fit import estimable_orders
 from annot_pipeline.methods.rankings.inference import FEW
-from annot_pipeline.methods.rankings.order_effects import estimable_orders
 
 NO_COMPARISON = "no comparison"
 ONE_ORDER = "no pair is shown in both orders: position and system cannot be separated"

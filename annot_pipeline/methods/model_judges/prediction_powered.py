@@ -34,7 +34,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from annot_pipeline.arrays import Codes, Floats
-from annot_pipeline.methods.numerics.cluster_means import variance_of_mean
+from annot_pipeline.methods.numerics.intervals import variance_of_mean
 
 Population: TypeAlias = Literal["infinite", "finite"]
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.arrays import Codes, Floats
-from annot_pipeline.methods.numerics.cluster_means import variance_of_mean
+from annot_pipeline.methods.numerics.intervals import variance_of_mean
 
 LEAST = 10
 """Clusters on each side, and items expected with each of two values: with fewer, means are too

@@ -1,4 +1,4 @@
-"""Bootstrap over items: percentile intervals from resampled items.
+"""Bootstrap over items and over segments: percentile intervals from resamples.
 
 An item is drawn with everything that was said of it, as judgments of one item are not
 independent. A resample is a vector of weights (how often each item was drawn), so a statistic
@@ -7,19 +7,25 @@ Every statistic of one call sees the same resamples.
 
 Source: Efron & Tibshirani 1993, "An introduction to the bootstrap", chapter 13 (percentile
 interval). Rounds in which a statistic is undefined are left out of its interval.
+
+A round draws as many segments as there are, with replacement, the same ones for all systems; a
+system's score is the mean over the segments drawn. Sums run through sparse products, whose order
+does not depend on the number of threads.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, csr_matrix
 
-from annot_pipeline.arrays import Floats
+from annot_pipeline.arrays import Codes, Floats
 
 Counts = npt.NDArray[np.int16]
 Rng = np.random.Generator | int
@@ -266,3 +272,92 @@ def ratios(sums: Floats, counts: Floats) -> Floats:
     """Return sums over counts of one shape; NaN where nothing was counted."""
     some = counts > 0
     return np.where(some, sums / np.where(some, counts, 1.0), np.nan)
+
+
+MEANS_DRAWN_AT_ONCE = 2_000_000
+"""Draws of segments, over rounds, held at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class SegmentScores:
+    """Scores of one method: codes of systems and segments, and scores; ``(n_cells,)`` each."""
+
+    systems: Codes
+    segments: Codes
+    scores: Floats
+
+    def same_cells(self, other: SegmentScores) -> bool:
+        """Return whether both scored the same segments of the same systems, in one order."""
+        return np.array_equal(self.systems, other.systems) and np.array_equal(
+            self.segments, other.segments
+        )
+
+
+def resample_segments(
+    methods: Sequence[SegmentScores],
+    *,
+    n_systems: int,
+    n_segments: int,
+    rounds: int,
+    rng: np.random.Generator,
+    drawn_at_once: int = MEANS_DRAWN_AT_ONCE,
+) -> list[Floats]:
+    """Return system scores by method, each ``(rounds, n_systems)``, from the same draws.
+
+    NaN where none of a system's segments is drawn. ``drawn_at_once`` bounds the draws held at once;
+    it changes no number.
+    """
+    shape = n_systems, n_segments
+    sums = [
+        csr_matrix((method.scores, (method.systems, method.segments)), shape) for method in methods
+    ]
+    replicates = [np.empty((rounds, n_systems)) for _ in methods]
+    alike = [
+        next(k for k, method in enumerate(methods) if method.same_cells(own)) for own in methods
+    ]
+    counts = {
+        k: csr_matrix((np.ones(method.scores.size), (method.systems, method.segments)), shape)
+        for k, method in enumerate(methods)
+        if k in alike
+    }
+    start = 0
+    for times in _draws(n_segments, rounds, rng, drawn_at_once):
+        some = slice(start, start := start + times.shape[1])
+        n_drawn = {k: matrix @ times for k, matrix in counts.items()}
+        for scores, own, k in zip(replicates, sums, alike, strict=True):
+            scores[some] = _ratio(own @ times, n_drawn[k]).T
+    return replicates
+
+
+def _draws(
+    size: int, rounds: int, rng: np.random.Generator, drawn_at_once: int
+) -> Iterator[Floats]:
+    """Yield how often each of ``size`` is drawn, ``(size, rounds)``, in bounded pieces."""
+    at_once = max(1, drawn_at_once // max(size, 1))
+    for start in range(0, rounds, at_once):
+        n = min(at_once, rounds - start)
+        # a row a round, turned at the end: a column at a time would be scattered writes
+        times = np.empty((n, size), np.int32)
+        for row in times:
+            row[:] = np.bincount(rng.integers(size, size=size), minlength=size)
+        yield times.T.astype(np.float64, order="C")
+
+
+def _ratio(sums: Any, counts: Any) -> Floats:  # products of sparse matrices
+    with np.errstate(invalid="ignore"):
+        return np.where(counts > 0, sums / counts, np.nan)
+
+
+@dataclass(frozen=True)
+class BootstrapRounds:
+    """Holds the number of rounds and the seed; each statistic has draws of its own."""
+
+    task: str
+    rounds: int
+    seed: int
+
+    def arguments(self, statistic: str) -> dict[str, Any]:
+        """Return ``rounds`` and ``rng``, the keyword arguments of bootstrap methods."""
+        name = hashlib.sha256(f"{self.task}\x1f{statistic}".encode()).digest()
+        rng = np.random.default_rng([self.seed, int.from_bytes(name[:8], "big")])
+        return {"rounds": self.rounds, "rng": rng}

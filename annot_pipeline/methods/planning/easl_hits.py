@@ -21,8 +21,7 @@ import numpy as np
 
 from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.numerics.rounding import comparable
-from annot_pipeline.methods.planning.partners import draw_partners
-from annot_pipeline.methods.planning.smooth_sums import states
+from annot_pipeline.methods.planning.partners import draw_partners, states
 
 ROLES = ("seed", "partner", "random", "cover", "fill")
 """Why an item is in a HIT: chosen by variance; drawn by match quality; drawn evenly; not judged

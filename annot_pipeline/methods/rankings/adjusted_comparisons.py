@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from annot_pipeline.arrays import Codes, Flags, Floats
-from annot_pipeline.methods.numerics.additive import Additive
 from annot_pipeline.methods.numerics.blocks import Blocks
+from annot_pipeline.methods.numerics.moments import Additive
 from annot_pipeline.methods.rankings.cluster_variance import (
     CorrelationSums,
     FreedomSums,
@@ -43,7 +43,7 @@ from annot_pipeline.methods.rankings.comparison_fit import (
     maximise,
 )
 from annot_pipeline.methods.rankings.inference import FEW, ClusterVariance, SystemEstimates
-from annot_pipeline.methods.rankings.load_weights import JudgeLoads, load_weights
+from annot_pipeline.methods.rankings.score_effects import JudgeLoads, load_weights
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -33,21 +33,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from annot_pipeline.arrays import Codes, Floats
-from annot_pipeline.methods.numerics.additive import Additive
 from annot_pipeline.methods.numerics.blocks import Blocks
+from annot_pipeline.methods.numerics.moments import Additive
 from annot_pipeline.methods.rankings.cluster_variance import LEAST
 from annot_pipeline.methods.rankings.inference import FEW, ClusterVariance, SystemEstimates
-from annot_pipeline.methods.rankings.load_weights import load_weights
 from annot_pipeline.methods.rankings.score_block import ScoreBlock
 from annot_pipeline.methods.rankings.score_effects import (
     Scale,
+    ScoreParams,
     Shrinkage,
     VarianceComponents,
+    centred_inverse,
     fit_effects,
     judge_effects,
+    load_weights,
     score_sums,
 )
-from annot_pipeline.methods.rankings.score_params import ScoreParams, centred_inverse
 from annot_pipeline.methods.rankings.score_variance import (
     cluster_freedom,
     judge_variance,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from annot_pipeline.arrays import Codes, Floats
-from annot_pipeline.methods.rankings.document_clusters import by_first_segment
+from annot_pipeline.methods.rankings.cluster_variance import by_first_segment
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -1,4 +1,13 @@
-"""Variances of judges and segments in scores, and the effects of judges and segments under them.
+"""Weights of judgments, variances of judges and segments in scores, and effects under them.
+
+A judge makes something of a system, and another judgment of the system does not average that out.
+Where judges gave unequal numbers, generalized least squares weigh the mean of n judgments by
+1 / (v_JS + v_e / n), with the variances of what judges make of systems and of judgments: no judge
+counts for more than a judge is worth. v_JS is that under which the weighted squares of residuals
+of the means are as large as their degrees of freedom (Paule & Mandel 1982), by Newton's method.
+
+Degenerate input: without repeated judgments, or with no more means than judges and systems, v_JS
+is taken as 0.
 
 Variances are moments of pairs of residuals (Searle, Casella & McCulloch 1992, section 5.2): pairs
 of one judge and other segments, and of one segment and other judges. Effects are fitted in turn.
@@ -7,16 +16,112 @@ of one judge and other segments, and of one segment and other judges. Effects ar
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from annot_pipeline.arrays import Codes, Floats
-from annot_pipeline.methods.numerics.additive import Additive
 from annot_pipeline.methods.numerics.blocks import Blocks
+from annot_pipeline.methods.numerics.moments import Additive
 from annot_pipeline.methods.rankings.cluster_variance import LEAST
-from annot_pipeline.methods.rankings.load_weights import JudgeLoads
 from annot_pipeline.methods.rankings.score_block import ScoreBlock
-from annot_pipeline.methods.rankings.score_params import ScoreParams, centred_inverse
+
+
+@dataclass(frozen=True)
+class ScoreParams:
+    """How scores are adjusted.
+
+    Parameters
+    ----------
+    judges
+        ``fixed``, or ``random`` where judges were assigned to systems at random.
+    segments
+        ``random``, or ``fixed`` where systems had segments of other difficulty.
+    is_scaled
+        Whether deviations are divided by the judge's spread.
+    """
+
+    judges: Literal["fixed", "random"] = "fixed"
+    segments: Literal["random", "fixed"] = "random"
+    is_scaled: bool = False
+
+
+def centred_inverse(matrix: Floats, totals: Floats, component: Codes) -> Floats:
+    """Return the inverse of the normal equations, centred within components: differences alone.
+
+    The equations say nothing of the level of a component: it is fixed, then taken away.
+    """
+    level = max(float(np.trace(matrix)), 1e-6 * float(totals.sum())) / len(matrix)
+    components = [np.flatnonzero(component == code) for code in np.unique(component)]
+    with_levels = matrix.T.copy()
+    for members in components:
+        with_levels[np.ix_(members, members)] += level / members.size
+    inverse = np.linalg.inv(with_levels)
+    for members in components:
+        inverse[members] -= inverse[members].mean(axis=0)
+    return np.asarray(inverse)
+
+
+MAX_ITERATIONS, TOLERANCE = 30, 1e-6
+
+
+@dataclass(frozen=True)
+class JudgeLoads(Additive):
+    """Sums of residuals and judgments ``(n_judges, K)``, and squares of all residuals."""
+
+    sums: Floats
+    counts: Floats
+    squares: float
+
+    def ratio(self, component: Codes, *, has_levels: bool) -> float:
+        """Return the variance of what judges make of systems, as a share of that of judgments.
+
+        Parameters
+        ----------
+        component
+            ``(K,)`` codes: systems of one are connected by judges.
+        has_levels
+            Whether judges have levels, which take a degree of freedom each.
+        """
+        counts, has_cell = self.counts, self.counts > 0
+        means, is_system = self.sums / np.maximum(counts, 1), has_cell.any(axis=0)
+        within = self.squares - float((self.sums * means).sum())
+        n_within = float(counts.sum()) - float(has_cell.sum())
+        n_parameters = int(is_system.sum()) - np.unique(component[is_system]).size
+        n_parameters += has_levels * int(has_cell.any(axis=1).sum())
+        freedom = float(has_cell.sum()) - n_parameters
+        if freedom < 1 or n_within < 1 or not within > 0:
+            return 0.0
+        ratio, noise = 0.0, within / n_within
+        for _ in range(MAX_ITERATIONS):
+            weights = counts / (1 + ratio * counts)
+            share = has_levels * weights / np.maximum(weights.sum(axis=1), LEAST)[:, None]
+            totals = weights.sum(axis=0)
+            inverse = centred_inverse(np.diag(totals) - weights.T @ share, totals, component)
+            residuals = means - (share * means).sum(axis=1, keepdims=True)
+            systems = inverse @ (weights * residuals).sum(axis=0)
+            terms = weights * (residuals - systems + share @ systems[:, None]) ** 2 / noise
+            step = (float(terms.sum()) - freedom) / max(float((weights * terms).sum()), LEAST)
+            ratio += step
+            if step <= TOLERANCE * ratio:
+                break
+        return max(ratio, 0.0)
+
+
+def load_weights(counts: Floats, ratio: float) -> Floats:
+    """Return the weight of a judgment by judge and system; inverse weights are 1 in the mean.
+
+    Parameters
+    ----------
+    counts
+        ``(n_judges, K)`` judgments.
+    ratio
+        Variance of what judges make of systems, as a share of that of judgments.
+    """
+    effect = 1 + ratio * counts
+    mean = (counts * effect).sum() / max(float(counts.sum()), 1.0)
+    return np.where(counts > 0, mean / effect, 1.0)
+
 
 FIXED = 1e-8
 """Judgments' worth that fixed effects are drawn to 0 by: none, but no division by 0."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from annot_pipeline.arrays import Floats
-from annot_pipeline.methods.numerics.additive import Additive
+from annot_pipeline.methods.numerics.moments import Additive
 from annot_pipeline.methods.rankings.cluster_variance import (
     CorrelationSums,
     FreedomSums,
@@ -22,8 +22,7 @@ from annot_pipeline.methods.rankings.cluster_variance import (
 )
 from annot_pipeline.methods.rankings.inference import ClusterVariance
 from annot_pipeline.methods.rankings.score_block import ScoreBlock
-from annot_pipeline.methods.rankings.score_effects import Scale, Shrinkage
-from annot_pipeline.methods.rankings.score_params import ScoreParams
+from annot_pipeline.methods.rankings.score_effects import Scale, ScoreParams, Shrinkage
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -1,4 +1,4 @@
-"""Standardisation: z = (score - mean) / sd of each judge, ddof = 1.
+"""Standardisation: z = (score - mean) / sd of each judge, ddof = 1; and runs of equal scores.
 
 Source: Graham et al. 2013, section 4.3; as WMT computes it, per judge *and task*, over all
 of the judge's judgments, control items included. A judge with one score, or whose scores do
@@ -12,6 +12,7 @@ repeats it, so that published tables come out to the last digit.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -121,3 +122,45 @@ def _as_perl_reads(values: Floats) -> Floats:
     scaled = np.rint(np.abs(np.where(is_rescaled, values, 0.0)) * power)
     read = np.sign(values) * (np.floor(scaled / power) + np.mod(scaled, power) / power)
     return np.where(is_rescaled, read, values)
+
+
+def longest_constant_runs(
+    judges: Codes,
+    sittings: Codes,
+    order: Sequence[npt.NDArray[np.int64]],
+    scores: Floats,
+    *,
+    n_judges: int,
+) -> Codes:
+    """Return the longest run ``(n_judges,)``; -1 where the order is not known.
+
+    Parameters
+    ----------
+    judges
+        ``(n_judgments,)`` codes of judges from 0.
+    sittings
+        ``(n_judgments,)`` codes of stretches of work whose order among each other is not known;
+        no run goes over from one to the next.
+    order
+        Arrays ``(n_judgments,)`` that say which judgment came first, the most important first.
+        A judge with two judgments equal in all of them has no known order.
+    scores
+        ``(n_judgments,)``.
+    """
+    keys = [judges, sittings, *order]
+    sequence = np.lexsort(keys[::-1])
+    who, ordered_scores = judges[sequence], scores[sequence]
+    same = np.ones(max(sequence.size - 1, 0), np.bool_)
+    for key in keys:
+        same &= key[sequence][1:] == key[sequence][:-1]
+    unknown = np.zeros(n_judges, np.bool_)
+    unknown[who[1:][same]] = True
+    starts = np.ones(sequence.size, np.bool_)
+    when = sittings[sequence]
+    same_sitting = (who[1:] == who[:-1]) & (when[1:] == when[:-1])
+    starts[1:] = ~same_sitting | (ordered_scores[1:] != ordered_scores[:-1])
+    first = np.flatnonzero(starts)
+    lengths = np.diff(np.append(first, sequence.size))
+    longest = np.zeros(n_judges, np.int64)
+    np.maximum.at(longest, who[first], lengths)
+    return np.where(unknown, -1, longest)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from annot_pipeline.arrays import Floats
 from annot_pipeline.errors import counted
-from annot_pipeline.methods.numerics.wilson import wilson_interval
+from annot_pipeline.methods.numerics.shares import wilson_interval
 from annot_pipeline.report.figures.base import GREY, INK, SMALL, evenly, short
 from annot_pipeline.report.figures.judge_control import SIGNS
 from annot_pipeline.report.figures.plot import key_above, new_plot, plain_log_ticks

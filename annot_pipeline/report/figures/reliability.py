@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from annot_pipeline.methods.labels.reliability import Reliability
-from annot_pipeline.methods.numerics.wilson import wilson_interval
+from annot_pipeline.methods.numerics.shares import wilson_interval
 from annot_pipeline.report.figures.base import INK, SERIES, key_name, short
 from annot_pipeline.report.figures.plot import key_above, new_plot, nothing_svg
 from annot_pipeline.report.figures.remembered import remembered

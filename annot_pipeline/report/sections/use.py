@@ -12,7 +12,7 @@ from urllib.parse import quote
 from annot_pipeline.contracts import model_note, share_text
 from annot_pipeline.errors import counted, first_of
 from annot_pipeline.gates.gate import statement
-from annot_pipeline.methods.numerics.wilson import wilson_interval
+from annot_pipeline.methods.numerics.shares import wilson_interval
 from annot_pipeline.report.citation import title
 from annot_pipeline.report.contents import Contents
 from annot_pipeline.report.release_figures import (

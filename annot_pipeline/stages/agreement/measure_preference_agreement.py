@@ -41,17 +41,15 @@ import numpy as np
 
 from annot_pipeline.arrays import Codes
 from annot_pipeline.methods.agreement.majority_class import majority_class
-from annot_pipeline.methods.agreement.order_weights import order_weights
 from annot_pipeline.methods.agreement.rank_agreement import RankAgreement, rank_agreement
-from annot_pipeline.methods.agreement.rating_counts import n_distinct
+from annot_pipeline.methods.agreement.rating_counts import n_distinct, order_weights
 from annot_pipeline.methods.agreement.segment_ratio import segment_ratio
 from annot_pipeline.methods.agreement.ternary_agreement import (
     Pairs,
     most_prolific_kappa,
     ternary_agreement,
 )
-from annot_pipeline.methods.numerics.bootstrap import Estimate
-from annot_pipeline.methods.numerics.bootstrap_rounds import BootstrapRounds
+from annot_pipeline.methods.numerics.bootstrap import BootstrapRounds, Estimate
 from annot_pipeline.runtime.coded_task import CodedTask
 from annot_pipeline.stages.agreement.ratings import (
     UNFILTERED,

@@ -22,26 +22,22 @@ import pyarrow as pa
 
 from annot_pipeline.arrays import Floats
 from annot_pipeline.errors import shorten
-from annot_pipeline.methods.agreement.krippendorff import Metric
+from annot_pipeline.methods.agreement.krippendorff import Metric, alphas_of_sums
 from annot_pipeline.methods.agreement.scale_agreement import (
     BinnedAgreement,
     binned_agreement,
     binned_agreement_of,
     percentile_places,
 )
-from annot_pipeline.methods.agreement.score_alphas import alphas_of_sums
 from annot_pipeline.methods.agreement.score_differences import (
     ScoreDifferences,
     differences_of,
     score_differences,
 )
-from annot_pipeline.methods.numerics.blocks import Blocks
-from annot_pipeline.methods.numerics.bootstrap import Estimate, ItemResamples
-from annot_pipeline.methods.numerics.bootstrap_rounds import BootstrapRounds
-from annot_pipeline.methods.numerics.order_statistics import cells_of_places, values_at
-from annot_pipeline.methods.numerics.spans import spans_by_size
+from annot_pipeline.methods.numerics.blocks import Blocks, spans_by_size
+from annot_pipeline.methods.numerics.bootstrap import BootstrapRounds, Estimate, ItemResamples
+from annot_pipeline.methods.numerics.ranks import cells_of_places, values_at
 from annot_pipeline.stages.agreement import score_sums
-from annot_pipeline.stages.agreement.coded_scores import CodedScores
 from annot_pipeline.stages.agreement.ratings import (
     FEW_DRAWN,
     UNFILTERED,
@@ -50,8 +46,14 @@ from annot_pipeline.stages.agreement.ratings import (
     bootstrap_interval,
 )
 from annot_pipeline.stages.agreement.repeated_scores import RepeatedScores
-from annot_pipeline.stages.agreement.scale_cuts import CUTS, ScaleCuts, n_points
-from annot_pipeline.stages.agreement.score_sums import RatedUnits, ScoreDomain
+from annot_pipeline.stages.agreement.score_sums import (
+    CUTS,
+    CodedScores,
+    RatedUnits,
+    ScaleCuts,
+    ScoreDomain,
+    n_points,
+)
 
 NO_BLOCK_INTERVAL = "no interval: the task has too many scores to draw pairs of judges again"
 FEW_COMMON = f"no interval: pairs of judges share fewer than {FEW_DRAWN} items on average"

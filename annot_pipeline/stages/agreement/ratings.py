@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from annot_pipeline.arrays import Codes
-from annot_pipeline.contracts.values import NO_ROUNDS
+from annot_pipeline.contracts.table import NO_ROUNDS
 from annot_pipeline.runtime.indexing import is_in
 
 Row = dict[str, Any]

@@ -1,7 +1,4 @@
-"""The sums that one block of scores adds to statistics of agreement.
-
-What does not belong here: what follows from all blocks (measure_score_agreement).
-"""
+"""The sums that one block of scores adds to statistics of agreement, and cuts of their scale."""
 
 from __future__ import annotations
 
@@ -15,14 +12,27 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.arrays import Codes, Flags, Floats
-from annot_pipeline.methods.agreement.krippendorff import Metric, krippendorff_alpha
+from annot_pipeline.methods.agreement.krippendorff import (
+    MOST_VALUES,
+    Metric,
+    Scale,
+    ScoreUnits,
+    krippendorff_alpha,
+)
 from annot_pipeline.methods.agreement.rating_counts import shared_items
-from annot_pipeline.methods.agreement.scale_agreement import PairKinds
-from annot_pipeline.methods.agreement.score_alphas import MOST_VALUES, Scale, ScoreUnits
+from annot_pipeline.methods.agreement.scale_agreement import (
+    PairKinds,
+    bins_of_edges,
+    equal_bins,
+)
 from annot_pipeline.methods.agreement.score_differences import ItemDifferences
-from annot_pipeline.methods.judges.judge_correlations import JudgeCorrelation, mean_spearman
-from annot_pipeline.methods.judges.paired_scores import CorrelationSums, JudgedItems, PairedScores
-from annot_pipeline.methods.numerics.additive import Additive, SumsByName
+from annot_pipeline.methods.judges.judge_correlations import (
+    CorrelationSums,
+    JudgeCorrelation,
+    JudgedItems,
+    PairedScores,
+    mean_spearman,
+)
 from annot_pipeline.methods.numerics.bootstrap import (
     Estimate,
     ItemResamples,
@@ -30,10 +40,120 @@ from annot_pipeline.methods.numerics.bootstrap import (
     replicate,
     replicate_counts,
 )
-from annot_pipeline.methods.numerics.order_statistics import cell_counts, values_of_cells
+from annot_pipeline.methods.numerics.moments import Additive, SumsByName
+from annot_pipeline.methods.numerics.ranks import cell_counts, values_of_cells
 from annot_pipeline.runtime.coded_task import CodedTask
-from annot_pipeline.stages.agreement.coded_scores import CodedScores, coded_scores
-from annot_pipeline.stages.agreement.scale_cuts import ScaleCuts
+from annot_pipeline.runtime.indexing import is_in
+from annot_pipeline.stages.agreement.ratings import Row
+
+
+@dataclass(frozen=True)
+class CodedScores:
+    """Holds scores with their codes; arrays are ``(n_scores,)``.
+
+    Parameters
+    ----------
+    items, units
+        Codes of items, and of items and criteria, of the block.
+    judges, criteria
+        Codes of those of all blocks.
+    scores, z
+        Points of the scale, more is better; z-scores, NaN where there is none.
+    n_items, n_units, n_judges
+        Sizes of the code ranges.
+    """
+
+    items: Codes
+    units: Codes
+    judges: Codes
+    criteria: Codes
+    scores: Floats
+    z: Floats
+    n_items: int
+    n_units: int
+    n_judges: int
+
+    @property
+    def is_pairable(self) -> Flags:
+        """Return whether a score is of a unit with two or more scores, ``(n_scores,)``."""
+        return np.asarray(np.bincount(self.units, minlength=self.n_units)[self.units] >= 2)
+
+
+def coded_scores(
+    standardized: pa.Table, judges: Sequence[str], criteria: Sequence[str]
+) -> CodedScores:
+    """Code the first showings of a block.
+
+    Parameters
+    ----------
+    standardized
+        ``item``, ``criterion``, ``judge``, ``control``, ``score``, ``z``.
+    judges, criteria
+        Names of all blocks, in order.
+    """
+    rows = CodedTask("", standardized.filter(is_in(standardized["control"], ("none",))))
+    units = rows.groups("item", "criterion")
+    return CodedScores(
+        rows["item"].codes,
+        units,
+        rows.codes_among("judge", judges),
+        rows.codes_among("criterion", criteria),
+        rows.numbers("score"),
+        rows.numbers("z"),
+        rows.n("item"),
+        int(units.max(initial=-1)) + 1,
+        len(judges),
+    )
+
+
+CUTS = (5, 4, 2)
+MOST_POINTS = 10
+"""A scale of at most so many whole points is one of radio buttons: it is not cut."""
+
+
+@dataclass(frozen=True)
+class ScaleCuts:
+    """How scores of a task are cut into categories: a declared scale, and z-scores.
+
+    Parameters
+    ----------
+    low, high, points
+        Ends of the scale; its points, if it is one of radio buttons. None: none is declared.
+    edges
+        By number of bins, the z-scores that bins end with; none if there is no z-score.
+    """
+
+    low: float | None
+    high: float | None
+    points: int | None
+    edges: Mapping[int, Floats]
+
+    @property
+    def named(self) -> list[tuple[str, int]]:
+        """Return the kinds, raw or z, with numbers of bins."""
+        raw = (self.points,) if self.points else CUTS
+        return [("raw", k) for k in raw if self.low is not None] + [("z", k) for k in CUTS]
+
+    def bins(self, kind: str, k: int, scores: Floats, z: Floats) -> Codes:
+        """Return bins ``(n_scores,)``; -1 for a judgment without z."""
+        if kind == "raw" and self.low is not None and self.high is not None:
+            return equal_bins(scores, self.low, self.high, k)
+        codes, has_z = np.full(z.size, -1, np.int64), ~np.isnan(z)
+        if k in self.edges:
+            codes[has_z] = bins_of_edges(z[has_z], self.edges[k])
+        return codes
+
+
+def n_points(task: Row, *, is_whole: bool) -> int | None:
+    """Return the points of a scale of radio buttons; None for a continuous or unknown scale.
+
+    ``is_whole``: whether all scores are whole numbers.
+    """
+    low, high = task["scale_low"], task["scale_high"]
+    if low is None or high - low >= MOST_POINTS or low != int(low) or high != int(high):
+        return None
+    return int(high - low) + 1 if is_whole else None
+
 
 Bits = npt.NDArray[np.uint8]
 

@@ -17,8 +17,7 @@ from pyarrow.parquet import read_schema
 
 from annot_pipeline.contracts import Table
 from annot_pipeline.errors import SHOWN_VALUES, shorten
-from annot_pipeline.gates.parts import check_rules_by_chunk
-from annot_pipeline.gates.rules import Checked, breach_text, rules_of
+from annot_pipeline.gates.rules import Checked, breach_text, check_rules_by_chunk, rules_of
 from annot_pipeline.storage.tables import StoredTable, read_groups, read_table
 
 

@@ -16,9 +16,9 @@ import pyarrow as pa
 
 from annot_pipeline.arrays import Floats
 from annot_pipeline.contracts import GOLD
-from annot_pipeline.contracts.values import NO_ROUNDS
-from annot_pipeline.methods.numerics.change_intervals import Changes, change_intervals
-from annot_pipeline.methods.numerics.wilson import Z, wilson_interval
+from annot_pipeline.contracts.table import NO_ROUNDS
+from annot_pipeline.methods.numerics.intervals import Changes, change_intervals
+from annot_pipeline.methods.numerics.shares import Z, wilson_interval
 from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.runtime.partitions import input_partitions

@@ -1,4 +1,4 @@
-"""One row is a judgment, once: what a judge answered.
+"""One row is a judgment, once: what a judge answered; and one row is a record of it.
 
 Records that are rejected, duplicate or superseded are in lineage alone, and so are votes that come
 as counts: no judge is named. Their numbers are `label_distributions.votes`.
@@ -16,7 +16,19 @@ import pyarrow.compute as pc
 from annot_pipeline.contracts import COUNTED_FATES, JUDGMENTS, TEXT
 from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.runtime.listed_items import ListedItems
-from annot_pipeline.stages.gold.shown_items import shown_items
+
+
+def shown_items(judgments: pa.Table) -> pa.ChunkedArray:
+    """Return the names of items, and of pairs of them.
+
+    Parameters
+    ----------
+    judgments
+        ``item``; ``item_a`` and ``item_b`` where a pair was judged.
+    """
+    items, *pair = (judgments[name].cast(TEXT) for name in ("item", "item_a", "item_b"))
+    return pc.coalesce(items, pc.binary_join_element_wise(*pair, " | "))
+
 
 HASHED = {"ranking": "ranking:", "hit": "hit:"}
 """Columns whose names may tell who judged, and what is hashed before each."""
@@ -77,3 +89,29 @@ def _hashed(names: pa.ChunkedArray, salt: str | None, what: str) -> pa.ChunkedAr
         for name in encoded.dictionary.to_pylist()
     ]
     return pa.DictionaryArray.from_arrays(encoded.indices, pa.array(hashed, pa.string()))
+
+
+def lineage_rows(records: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Yield the rows of lineage, chunk by chunk, in the order of the records.
+
+    Parameters
+    ----------
+    records
+        ``public_id``, ``task``, ``item``, ``item_a``, ``item_b``, ``judge_id``, ``fate``,
+        ``reason``, ``source_digest``, ``source_file``, ``source_row``, ``cell``, in parts.
+    """
+    for part in records:
+        yield pa.table(
+            {
+                "judgment_id": part["public_id"],
+                "task": part["task"],
+                "item": shown_items(part),
+                "judge": part["judge_id"],
+                "fate": part["fate"],
+                "reason": part["reason"],
+                "source_digest": part["source_digest"],
+                "source_file": part["source_file"],
+                "source_row": part["source_row"],
+                "cell": part["cell"],
+            }
+        )

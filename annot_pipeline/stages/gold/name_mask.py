@@ -20,8 +20,7 @@ import pyarrow.parquet as pq
 from annot_pipeline.config.judges import JudgeSettings
 from annot_pipeline.contracts.name_key import name_key
 from annot_pipeline.errors import AnnotError
-from annot_pipeline.stages.gold.published_names import LABELS, SYSTEMS
-from annot_pipeline.stages.gold.published_words import own_words
+from annot_pipeline.stages.gold.published_names import LABELS, SYSTEMS, own_words
 from annot_pipeline.stages.ingest.raw_names import raw_names
 from annot_pipeline.stages.shared.name_search import NOT_SHOWN, CellNames, NameSearch
 from annot_pipeline.storage.archive import Stamp, stamp

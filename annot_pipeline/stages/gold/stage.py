@@ -20,10 +20,9 @@ from annot_pipeline.contracts import TEXT
 from annot_pipeline.contracts.stage_metrics import AnsweredShares, StageMetrics
 from annot_pipeline.errors import shorten
 from annot_pipeline.runtime.answered_shares import answered_shares
-from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.runtime.context import Document, StageContext, StageOutput, write_declared
 from annot_pipeline.runtime.hash_values import hash_values
-from annot_pipeline.runtime.indexing import is_in
+from annot_pipeline.runtime.indexing import ByTask, is_in
 from annot_pipeline.runtime.listed_items import listed_of
 from annot_pipeline.runtime.partitions import (
     input_partitions,
@@ -239,7 +238,7 @@ def _trace(
     controlled: StoredTable, columns: Sequence[str], folder: Path, key: str
 ) -> tuple[Mapping[str, TableFile], Document]:
     """Trace the records of some tasks."""
-    from annot_pipeline.stages.gold.trace_lineage import lineage_rows
+    from annot_pipeline.stages.gold.list_judgments import lineage_rows
 
     lineage = write_partition(
         folder, "lineage", key, lambda: lineage_rows(read_verified_groups(controlled, columns))

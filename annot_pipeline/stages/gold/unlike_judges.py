@@ -14,8 +14,7 @@ from annot_pipeline.methods.judges.label_camps import (
     CampAgreement,
     agreement_of_counts,
 )
-from annot_pipeline.runtime.by_task import ByTask
-from annot_pipeline.runtime.indexing import index
+from annot_pipeline.runtime.indexing import ByTask, index
 from annot_pipeline.stages.gold.metrics import DoubtfulItems
 
 FEWEST_PAIRS = 50

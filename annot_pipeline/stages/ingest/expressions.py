@@ -1,5 +1,8 @@
 """The expression grammar of campaign.yaml, evaluated on columns of text.
 
+Python's own engine has none: a pattern such as ``(a|aa)+$`` takes longer than anybody waits on one
+cell of sixty letters.
+
 Each distinct value of a column is worked out once, in Python, with regexes as Python's in bounded
 time; so the cost follows the number of distinct values, not of rows.
 """
@@ -15,6 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import regex
 
 from annot_pipeline.bounded_json import JsonError, parse_bounded_json
 from annot_pipeline.config import (
@@ -26,8 +30,7 @@ from annot_pipeline.config import (
     RowExpression,
 )
 from annot_pipeline.contracts.answer_text import Number, answer_text, value_text
-from annot_pipeline.errors import shorten
-from annot_pipeline.stages.ingest.patterns import Pattern, compile_pattern
+from annot_pipeline.errors import ConfigError, Problem, shorten
 from annot_pipeline.stages.ingest.record_cells import (
     Bindings,
     RecordCells,
@@ -37,6 +40,52 @@ from annot_pipeline.stages.ingest.record_cells import (
     split_cell,
     take_cells,
 )
+
+LONGEST_SEARCH_S = 5.0
+"""Seconds that one search may take; ordinary ones take microseconds."""
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A compiled regular expression."""
+
+    compiled: regex.Pattern[str]
+
+    def search(self, text: str) -> regex.Match[str] | None:
+        """Return the first match in a text.
+
+        Raises
+        ------
+        ConfigError
+            The search takes longer than `LONGEST_SEARCH_S`. The build stops, as no record may be
+            rejected on a slow machine alone.
+        """
+        try:
+            return self.compiled.search(text, timeout=LONGEST_SEARCH_S)
+        except TimeoutError:
+            what = f"{shorten(self.compiled.pattern)} takes more than {LONGEST_SEARCH_S:g} s"
+            what += f" on a value of {len(text):,} characters"
+            do = "write it without a repeat inside a repeat, as (a|aa)+, or anchor it with ^"
+            title = "campaign.yaml: a regular expression takes too long"
+            raise ConfigError(title, [Problem("", what, do=do)]) from None
+
+
+def compile_pattern(pattern: str) -> Pattern:
+    """Return a pattern, ready to search.
+
+    Raises
+    ------
+    ConfigError
+        It is no regular expression once ``each`` is filled in.
+    """
+    try:
+        return Pattern(regex.compile(pattern))
+    except regex.error as error:
+        raise ConfigError(
+            "campaign.yaml: not a regular expression once `each` is filled in",
+            [Problem("", f"{shorten(pattern)}: {error}", do="escape what each puts there")],
+        ) from None
+
 
 ZONES = {
     "UTC": 0, "GMT": 0, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6,

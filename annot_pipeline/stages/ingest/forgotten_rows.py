@@ -36,7 +36,7 @@ from annot_pipeline.storage.checked_export import MatchedExport
 from annot_pipeline.storage.files import atomic_write
 from annot_pipeline.storage.forgotten import Forgotten, forgotten_among
 from annot_pipeline.storage.keys import derive, judge_key
-from annot_pipeline.storage.store_layout import WITHOUT_FORGOTTEN
+from annot_pipeline.storage.marked_folder import WITHOUT_FORGOTTEN
 
 WORKED_ON_BY = {"annotators", "comment_authors", "drafts", "last_created_by", "updated_by"}
 """Keys of Label Studio, read by nobody here, that name people who worked on a task."""

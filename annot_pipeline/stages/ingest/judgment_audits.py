@@ -17,8 +17,8 @@ from annot_pipeline.errors import first_of, row_and_line
 from annot_pipeline.runtime.context import Document, StageContext
 from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.stages.ingest.archived_lines import MOST_BYTES, export_lines
-from annot_pipeline.stages.ingest.look_alikes import look_alikes, may_be_alike
 from annot_pipeline.stages.ingest.metrics import Rejections, SupersededByOrder
+from annot_pipeline.stages.ingest.raw_names import look_alikes, may_be_alike
 from annot_pipeline.stages.shared.account_records import COLUMNS as ACCOUNTED
 from annot_pipeline.stages.shared.account_records import account
 from annot_pipeline.storage.archive import archived

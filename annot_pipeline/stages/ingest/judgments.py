@@ -46,10 +46,9 @@ from annot_pipeline.stages.ingest.judgment_audits import (
     superseded_by_order,
     undeclared_classes,
 )
-from annot_pipeline.stages.ingest.look_alikes import names_of
 from annot_pipeline.stages.ingest.metrics import JudgmentMetrics
 from annot_pipeline.stages.ingest.parsed_exports import ANY_RECORD
-from annot_pipeline.stages.ingest.raw_names import raw_names
+from annot_pipeline.stages.ingest.raw_names import names_of, raw_names
 from annot_pipeline.stages.ingest.repeated_answers import repeated_answers
 from annot_pipeline.stages.ingest.resolve_tasks import resolve_tasks, unused_settings
 from annot_pipeline.stages.shared.account_records import whole_account

@@ -15,8 +15,7 @@ from annot_pipeline.stages.ingest.expressions import (
     first_reason,
     for_each_value,
 )
-from annot_pipeline.stages.ingest.record_cells import RecordCells
-from annot_pipeline.stages.ingest.record_fields import reason_where
+from annot_pipeline.stages.ingest.record_cells import RecordCells, reason_where
 
 TIE = "tie"
 SIDES = (("a", "system_a", "item_a"), ("b", "system_b", "item_b"))

@@ -1,4 +1,4 @@
-"""What lies there now, before any build: exports to read, and item tables."""
+"""What lies there now, before any build: exports to read, item tables, and files nobody reads."""
 
 from __future__ import annotations
 
@@ -305,3 +305,27 @@ def unread_rows(
         f"{name} {row_and_line(row['row'], lines.get(row['row']))}: {row['reason']}"
         for row in unread
     ]
+
+
+def unread_exports(campaign: LoadedCampaign) -> list[str]:
+    """Return files next to exports, with the same suffix, that no source reads."""
+    listed: list[Source | ItemSource] = [*campaign.settings.sources, *campaign.settings.items]
+    matched: set[str] = set()
+    endings: dict[Path, set[str]] = {}
+    for source in listed:
+        with suppress(ConfigError):
+            exports = find_exports(campaign.folder, source.path, where=source.path)
+            matched |= {export.relative for export in exports}
+            for export in exports:
+                endings.setdefault(export.path.parent, set()).add(_ending(export.path))
+    neighbours = [
+        Path(os.path.relpath(path, campaign.folder)).as_posix()
+        for folder, suffixes in endings.items()
+        for path in folder.iterdir()
+        if path.is_file() and _ending(path) in suffixes and not path.name.startswith(".")
+    ]
+    return sorted(set(neighbours) - matched, key=natural_key)
+
+
+def _ending(path: Path) -> str:
+    return Path(path.name.lower().removesuffix(".gz")).suffix

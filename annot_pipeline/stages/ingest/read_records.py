@@ -36,12 +36,14 @@ from annot_pipeline.stages.ingest.item_versions import add_text_digests
 from annot_pipeline.stages.ingest.preferences import derive_preference
 from annot_pipeline.stages.ingest.raw_names import CELLS, judge_cells
 from annot_pipeline.stages.ingest.record_cells import (
+    ANSWERS,
     RecordCells,
     cell_columns,
     combinations,
+    is_blank,
+    reason_where,
     record_cells,
 )
-from annot_pipeline.stages.ingest.record_fields import ANSWERS, is_blank, reason_where
 from annot_pipeline.stages.ingest.row_fates import early_fates
 
 PARTS: Final = (

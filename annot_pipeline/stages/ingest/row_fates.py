@@ -26,14 +26,13 @@ from annot_pipeline.config import (
 from annot_pipeline.contracts.answer_text import answer_text
 from annot_pipeline.errors import shorten
 from annot_pipeline.stages.ingest.expressions import (
+    compile_pattern,
     evaluate,
     first_reason,
     for_each_value,
     without_steps,
 )
-from annot_pipeline.stages.ingest.patterns import compile_pattern
-from annot_pipeline.stages.ingest.record_cells import RecordCells
-from annot_pipeline.stages.ingest.record_fields import ANSWERS, is_blank, reason_where
+from annot_pipeline.stages.ingest.record_cells import ANSWERS, RecordCells, is_blank, reason_where
 
 FILTERED, NOT_ASKED, UNSCORED = "filtered", "not_asked", "unscored"
 TYPED_FORMATS = ("json", "jsonl", "parquet")

@@ -26,11 +26,15 @@ from annot_pipeline.methods.judges.consistency import (
 from annot_pipeline.methods.judges.judge_figures import JudgeFigures, judge_figures
 from annot_pipeline.methods.judges.judge_power import power_correlation
 from annot_pipeline.methods.judges.leave_one_out import shared_moments
-from annot_pipeline.stages.judges.control_power import ControlTest, correlation_test
-from annot_pipeline.stages.judges.control_scores import Units
-from annot_pipeline.stages.judges.judge_verdicts import JudgeVerdicts, judge_verdicts
-from annot_pipeline.stages.judges.shared_scores import ScoredJudges, SeriesCodes
-from annot_pipeline.stages.judges.verdict_reasons import FAILED, PASSED, UNDETERMINED
+from annot_pipeline.stages.judges.careful_judge import ControlTest, correlation_test
+from annot_pipeline.stages.judges.control_scores import ScoredJudges, SeriesCodes, Units
+from annot_pipeline.stages.judges.judge_verdicts import (
+    FAILED,
+    PASSED,
+    UNDETERMINED,
+    JudgeVerdicts,
+    judge_verdicts,
+)
 
 ROUNDS = 5
 LARGE_CORRELATION = 0.5

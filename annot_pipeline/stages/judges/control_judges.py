@@ -22,20 +22,31 @@ from annot_pipeline.methods.judges.effect_bounds import accuracy_interval
 from annot_pipeline.methods.judges.grouped_tests import GroupedTest
 from annot_pipeline.methods.judges.known_answers import KnownAnswers, known_answers
 from annot_pipeline.runtime.indexing import is_in, names_of
+from annot_pipeline.stages.judges.careful_judge import ControlTest, answer_test, score_test
 from annot_pipeline.stages.judges.compare_judges import compare_judges
-from annot_pipeline.stages.judges.control_power import ControlTest, answer_test, score_test
-from annot_pipeline.stages.judges.control_scores import Units, answers_of, tested_scores
-from annot_pipeline.stages.judges.judge_verdicts import JudgeVerdicts, judge_verdicts, untested
+from annot_pipeline.stages.judges.control_scores import (
+    ScoredJudges,
+    Units,
+    answers_of,
+    tested_scores,
+)
+from annot_pipeline.stages.judges.judge_verdicts import (
+    FAILED,
+    PASSED,
+    UNDETERMINED,
+    UNTESTED,
+    JudgeVerdicts,
+    judge_verdicts,
+    untested,
+)
 from annot_pipeline.stages.judges.label_judges import LabelJudges, without_judges
 from annot_pipeline.stages.judges.metrics import VerdictMetrics
 from annot_pipeline.stages.judges.screen_judges import screen_by_bt500, screen_by_references
-from annot_pipeline.stages.judges.shared_scores import ScoredJudges
 from annot_pipeline.stages.judges.verdict_metrics import (
     inconsistent_judges,
     label_metrics,
     verdict_metrics,
 )
-from annot_pipeline.stages.judges.verdict_reasons import FAILED, PASSED, UNDETERMINED, UNTESTED
 from annot_pipeline.stages.shared.orient_scores import orient_scores
 
 JUDGE_TESTS = pa.schema(

@@ -26,6 +26,12 @@ from annot_pipeline.methods.judges.label_chance import LabelChance
 from annot_pipeline.methods.judges.label_copies import LabelCopies, groups_of_copies
 from annot_pipeline.methods.numerics.multiplicity import adjust, thresholds
 from annot_pipeline.stages.judges.control_scores import Units
+from annot_pipeline.stages.judges.judge_verdicts import (
+    FAILED,
+    PASSED,
+    UNDETERMINED,
+    UNTESTED,
+)
 from annot_pipeline.stages.judges.label_answers import LabelTask, joined_groups, label_tasks
 from annot_pipeline.stages.judges.suspicions import (
     FEWEST_CONSTANT,
@@ -40,12 +46,6 @@ from annot_pipeline.stages.judges.suspicions import (
     suspected_together,
     uncertain_items,
     unlinked_judges,
-)
-from annot_pipeline.stages.judges.verdict_reasons import (
-    FAILED,
-    PASSED,
-    UNDETERMINED,
-    UNTESTED,
 )
 
 ROUNDS = 5

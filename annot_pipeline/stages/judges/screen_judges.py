@@ -21,11 +21,15 @@ from annot_pipeline.methods.judges.bt500 import FEWEST_SCORES, bt500_screening
 from annot_pipeline.methods.judges.grouped_tests import GroupedTest
 from annot_pipeline.methods.numerics.rounding import comparable
 from annot_pipeline.runtime.indexing import is_in
-from annot_pipeline.stages.judges.control_power import ControlTest
-from annot_pipeline.stages.judges.control_scores import Units
-from annot_pipeline.stages.judges.judge_verdicts import JudgeVerdicts
-from annot_pipeline.stages.judges.shared_scores import ScoredJudges, SeriesCodes
-from annot_pipeline.stages.judges.verdict_reasons import FAILED, PASSED, UNDETERMINED, UNTESTED
+from annot_pipeline.stages.judges.careful_judge import ControlTest
+from annot_pipeline.stages.judges.control_scores import ScoredJudges, SeriesCodes, Units
+from annot_pipeline.stages.judges.judge_verdicts import (
+    FAILED,
+    PASSED,
+    UNDETERMINED,
+    UNTESTED,
+    JudgeVerdicts,
+)
 
 Screened = tuple[ControlTest, JudgeVerdicts]
 

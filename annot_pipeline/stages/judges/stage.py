@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -22,7 +23,7 @@ from annot_pipeline.methods.numerics.blocks import Blocks, InMemoryBlocks
 from annot_pipeline.runtime.blocks import StoredBlocks
 from annot_pipeline.runtime.context import Document, StageContext, StageOutput
 from annot_pipeline.runtime.hash_values import hash_values
-from annot_pipeline.runtime.indexing import is_in, text_keys
+from annot_pipeline.runtime.indexing import index, index_pairs, is_in, names_of, text_keys
 from annot_pipeline.runtime.partitions import (
     InputPartition,
     Partition,
@@ -50,9 +51,54 @@ from annot_pipeline.storage.tables import (
 if TYPE_CHECKING:
     from annot_pipeline.methods.judges.leave_one_out import SharedScores
     from annot_pipeline.stages.judges.control_judges import TestedJudges
+    from annot_pipeline.stages.judges.control_scores import ScoredJudges, SeriesNames
     from annot_pipeline.stages.judges.label_judges import LabelJudges
-    from annot_pipeline.stages.judges.shared_scores import ScoredJudges, SeriesNames
     from annot_pipeline.stages.judges.suspicions import CampsByAnswers
+
+
+def apply_verdicts(judgments: Iterable[pa.Table], judge_tests: pa.Table) -> Iterator[pa.Table]:
+    """Yield the same rows in the same order, with the fates that judge control gives.
+
+    Parameters
+    ----------
+    judgments
+        ``task``, ``judge_id``, ``fate``, ``reason`` and more, in parts.
+    judge_tests
+        As `finish_control` gives it.
+    """
+    dropped = judge_tests.filter(judge_tests["dropped"])
+    keys = text_keys(dropped["task"], dropped["judge"]).combine_chunks()
+    reasons = pc.binary_join_element_wise("judge control", _what(dropped), ": ").combine_chunks()
+    for part in judgments:
+        positions = _places(part["task"], part["judge_id"], keys)
+        fails = pc.and_(pc.is_valid(positions), is_in(part["fate"], ("used", "control")))
+        for name, values in (
+            ("fate", pc.if_else(fails, "judge_failed", part["fate"].cast(TEXT))),
+            ("reason", pc.if_else(fails, reasons.take(positions), part["reason"].cast(TEXT))),
+        ):
+            field = part.schema.field(name)
+            if pa.types.is_dictionary(field.type):
+                values = values.dictionary_encode().cast(field.type)
+            part = part.set_column(part.schema.get_field_index(name), field, values)
+        yield part
+
+
+def _places(tasks: pa.ChunkedArray, judges: pa.ChunkedArray, keys: pa.Array) -> pa.Array:
+    """Return the key number of each row's task and judge; null where there is none."""
+    task, judge = index(tasks, null=""), index(judges, null="")
+    pairs = index_pairs(task.codes, judge.codes)
+    row_keys = text_keys(names_of(task.names, pairs.first), names_of(judge.names, pairs.second))
+    return pc.index_in(row_keys, keys).take(pa.array(pairs.codes))
+
+
+def _what(dropped: pa.Table) -> pa.ChunkedArray:
+    """Return the reason in words: the verdict, with p where there is one."""
+    p_values = dropped["p_adjusted"].to_numpy()  # null is NaN; those have a reason
+    p = pa.array(np.char.mod("%.4g", p_values).tolist(), TEXT)
+    tested = pc.binary_join_element_wise(dropped["test"].cast(TEXT), p, ", p = ")
+    why = pc.coalesce(dropped["verdict_reason"].cast(TEXT), tested)
+    return pc.binary_join_element_wise(dropped["verdict"].cast(TEXT), " (", why, ")", "")
+
 
 ACCOUNT = "account"
 """Key of a part's document that holds the fates of its records by export."""
@@ -282,7 +328,7 @@ def _scored_judges(
     context: StageContext, scored: Sequence[StoredTable], tasks: pa.Table
 ) -> ScoredJudges:
     """Return the ordinary scores; a block for each file where they are too many for one job."""
-    from annot_pipeline.stages.judges.shared_scores import ScoredJudges, SeriesNames
+    from annot_pipeline.stages.judges.control_scores import ScoredJudges, SeriesNames
 
     opened = [partial(_ordinary_scores, table, tasks) for table in scored]
     rows: Blocks[pa.Table]
@@ -296,7 +342,7 @@ def _scored_judges(
 
 
 def _ordinary_scores(table: StoredTable, tasks: pa.Table) -> pa.Table:
-    from annot_pipeline.stages.judges.shared_scores import ordinary_scores
+    from annot_pipeline.stages.judges.control_scores import ordinary_scores
 
     scalar = tasks.filter(is_in(tasks["kind"], ("scalar",)))["task"].to_pylist()
     return ordinary_scores(_scores(table, scalar), tasks)
@@ -324,7 +370,6 @@ def _apply(
     judgments_file: TableFile, dropped: pa.Table, folder: Path, key: str
 ) -> tuple[Mapping[str, TableFile], Document]:
     """Apply verdicts to the judgments of some tasks; link the file if no judge is dropped."""
-    from annot_pipeline.stages.judges.apply_verdicts import apply_verdicts
 
     if not dropped.num_rows:
         controlled = link_partition(folder, "controlled", key, judgments_file)

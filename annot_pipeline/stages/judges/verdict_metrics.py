@@ -13,17 +13,22 @@ from annot_pipeline.arrays import Flags
 from annot_pipeline.config import Quality
 from annot_pipeline.contracts import TEXT, VERDICTS
 from annot_pipeline.runtime.indexing import is_in
+from annot_pipeline.stages.judges.careful_judge import ControlTest
 from annot_pipeline.stages.judges.compare_judges import ComparedJudges
-from annot_pipeline.stages.judges.control_power import ControlTest
 from annot_pipeline.stages.judges.control_scores import Units
-from annot_pipeline.stages.judges.judge_verdicts import JudgeVerdicts
+from annot_pipeline.stages.judges.judge_verdicts import (
+    FAILED,
+    PASSED,
+    UNDETERMINED,
+    UNTESTED,
+    JudgeVerdicts,
+)
 from annot_pipeline.stages.judges.label_judges import LabelJudges
 from annot_pipeline.stages.judges.metrics import (
     InconsistentJudge,
     PowerShortage,
     VerdictMetrics,
 )
-from annot_pipeline.stages.judges.verdict_reasons import FAILED, PASSED, UNDETERMINED, UNTESTED
 
 FEW_PAIRS = 10
 """Below so many pairs a test seldom finds anything: with 10, the paired t-test finds a

@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.runtime.context import StageContext
-from annot_pipeline.runtime.indexing import is_in
+from annot_pipeline.runtime.indexing import ByTask, is_in
 from annot_pipeline.runtime.partitions import input_partitions
 from annot_pipeline.stages.shared.known_items import Truths
 from annot_pipeline.storage.tables import StoredTable, read_verified, read_verified_groups

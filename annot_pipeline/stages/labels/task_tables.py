@@ -21,9 +21,9 @@ from annot_pipeline.contracts import INT, JUDGE_CONFUSION, PREVALENCE, REAL, TEX
 from annot_pipeline.methods.labels.class_identity import ClassIdentity
 from annot_pipeline.methods.labels.judge_accuracy import judge_accuracy
 from annot_pipeline.methods.labels.published_labels import LabelFit, published_judges
-from annot_pipeline.methods.numerics.wilson import wilson_interval
+from annot_pipeline.methods.numerics.shares import wilson_interval
 from annot_pipeline.runtime.indexing import names_of
-from annot_pipeline.stages.labels.calibration_rows import calibration_table, evidence_rows
+from annot_pipeline.stages.labels.check_calibration import calibration_table, evidence_rows
 from annot_pipeline.stages.labels.label_items import LabelSums
 
 JUDGE_FIGURES = pa.schema(

@@ -19,8 +19,11 @@ from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.contracts import PREFERENCES, REAL, TEXT
 from annot_pipeline.runtime.indexing import class_order, index, index_pairs, is_in
 from annot_pipeline.runtime.listed_items import ListedItems
-from annot_pipeline.stages.shared.asked_pairs import comparisons_of_pairs, describe_pairs
-from annot_pipeline.stages.shared.comparisons import with_systems
+from annot_pipeline.stages.shared.comparisons import (
+    comparisons_of_pairs,
+    describe_pairs,
+    with_systems,
+)
 from annot_pipeline.stages.shared.known_items import Truths
 
 COUNTED = ("used", "measured")

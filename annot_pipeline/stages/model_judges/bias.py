@@ -23,7 +23,7 @@ from annot_pipeline.methods.model_judges.clustered_estimate import (
 )
 from annot_pipeline.methods.model_judges.length_preference import length_preference
 from annot_pipeline.methods.model_judges.order_effect import order_effect
-from annot_pipeline.methods.numerics.wilson import wilson_interval
+from annot_pipeline.methods.numerics.shares import wilson_interval
 from annot_pipeline.runtime.indexing import index, index_pairs, is_in
 from annot_pipeline.runtime.listed_items import ListedItems
 from annot_pipeline.stages.model_judges.answers import (

@@ -23,8 +23,7 @@ from annot_pipeline.methods.model_judges.prediction_powered import (
 from annot_pipeline.methods.model_judges.rogan_gladen import rogan_gladen
 from annot_pipeline.methods.rankings.inference import FEW
 from annot_pipeline.stages.model_judges.answers import NONE, TaskAnswers
-from annot_pipeline.stages.model_judges.estimands import Estimand
-from annot_pipeline.stages.model_judges.people_sample import PeopleSample
+from annot_pipeline.stages.model_judges.estimands import Estimand, PeopleSample
 from annot_pipeline.stages.model_judges.validation import NO_SHARED_ITEM, THESE_PEOPLE
 
 Row = dict[str, Any]

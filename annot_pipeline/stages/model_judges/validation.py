@@ -23,7 +23,7 @@ from annot_pipeline.methods.model_judges.score_validation import ScoreValidation
 from annot_pipeline.methods.model_judges.soft_pairwise_accuracy import soft_pairwise_accuracy
 from annot_pipeline.runtime.indexing import index_pairs
 from annot_pipeline.stages.model_judges.answers import NONE, TaskAnswers
-from annot_pipeline.stages.model_judges.people_sample import PeopleSample
+from annot_pipeline.stages.model_judges.estimands import PeopleSample
 
 Row = dict[str, Any]
 

@@ -39,14 +39,12 @@ from annot_pipeline.stages.planning.hit_plan import (
     TaskItems,
 )
 from annot_pipeline.stages.planning.plan_tournaments import NothingLeftError, even_parts
-from annot_pipeline.stages.planning.validation_estimands import (
-    PresentEstimates,
-    present_estimates,
-)
 from annot_pipeline.stages.planning.validation_population import (
     NORMAL,
     JudgedPopulation,
+    PresentEstimates,
     judged_population,
+    present_estimates,
     sampled_population,
 )
 from annot_pipeline.stages.shared.known_items import Truths

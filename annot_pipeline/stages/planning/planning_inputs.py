@@ -12,16 +12,15 @@ import pyarrow.compute as pc
 
 from annot_pipeline.config import Campaign
 from annot_pipeline.contracts import LABEL_DISTRIBUTIONS, SCORES, TEXT
-from annot_pipeline.contracts.item_names import is_earlier
+from annot_pipeline.contracts.name_key import is_earlier
 from annot_pipeline.contracts.task_table import ITEM_PROBABILITIES
-from annot_pipeline.methods.scores.beta_scores import FRESH
-from annot_pipeline.runtime.by_task import ByTask
-from annot_pipeline.runtime.indexing import index, is_in
+from annot_pipeline.methods.scores.easl import FRESH
+from annot_pipeline.runtime.indexing import ByTask, index, is_in
 from annot_pipeline.stages.planning.compared_outputs import ComparedOutputs, Row, compared_outputs
 from annot_pipeline.stages.planning.hit_plan import Question, TaskItems
 from annot_pipeline.stages.planning.listed_items import Listed
 from annot_pipeline.stages.shared.comparisons import COMPARISONS
-from annot_pipeline.stages.shared.equal_outputs import equal_outputs
+from annot_pipeline.stages.shared.output_comparisons import equal_outputs
 
 VOTES = "label_distributions"
 PROBABILITIES = "item_probabilities"

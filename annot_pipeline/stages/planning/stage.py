@@ -39,7 +39,7 @@ def _plan(
     stored: Mapping[str, StoredTable], columns: Mapping[str, Sequence[str]], settings: Campaign
 ) -> tuple[pa.Table, PlanMetrics]:
     """Return plan by the tables that the design looks at."""
-    from annot_pipeline.stages.planning.plan_hits import plan_hits
+    from annot_pipeline.stages.planning.designs import plan_hits
 
     return plan_hits(planning_tables(stored, settings, columns), settings)
 

@@ -1,9 +1,14 @@
-"""The headline of comparisons: Bradley-Terry with ties and order effects, and its inference.
+"""The headline of comparisons: Bradley-Terry with ties and order effects, also at equal length.
 
 Only comparisons within a strongly connected component tell sizes: between components one side
 never lost. Systems of several components are ranked by how many are known to be better, and tested
 by signs over judges. ``ranking.regularize`` gives all systems of a part finite scores, by virtual
 comparisons that never count as data; tests stay within components.
+
+The model of the headline, in which the difference of the logarithms of the lengths of the two texts
+is a covariate with one coefficient of all judges: strengths are those of texts of equal length
+(Dubois et al. 2024; LMArena's style control, Li et al. 2024). Comparisons without both texts are
+left out.
 """
 
 from __future__ import annotations
@@ -25,24 +30,26 @@ from annot_pipeline.methods.rankings.adjusted_comparisons import (
     adjusted_comparisons,
     pair_counts,
 )
+from annot_pipeline.methods.rankings.comparison_fit import (
+    confounded_pairs,
+    estimable_orders,
+    varies_within_systems,
+)
 from annot_pipeline.methods.rankings.inference import compare_estimates
-from annot_pipeline.methods.rankings.order_effects import confounded_pairs, estimable_orders
 from annot_pipeline.methods.rankings.sign_tests import sign_tests
 from annot_pipeline.stages.rankings.comparison_scores import (
     NOT_KEPT,
     ONLY_TIES,
     part_reasons,
 )
-from annot_pipeline.stages.rankings.inference_reasons import (
-    few,
-    inference_caveats,
-    inference_metrics,
-    inference_reasons,
-)
 from annot_pipeline.stages.rankings.ranking_rows import (
     MethodRanking,
     Ranked,
     RankingContext,
+    few,
+    inference_caveats,
+    inference_metrics,
+    inference_reasons,
     ranks_within,
 )
 from annot_pipeline.stages.rankings.system_comparisons import SystemComparisons
@@ -269,3 +276,58 @@ def _order_metrics(
             for code in np.flatnonzero(often & ((share < 0.1) | (share > 0.9)))
         ],
     }  # fmt: skip
+
+
+AT_EQUAL_LENGTH, COVARIATE = "bradley_terry_length", "length"
+NO_TEXTS = "no comparison of two outputs with texts: map text of items"
+EQUAL = "the texts of each comparison are equally long"
+BY_SYSTEM = "lengths differ by system alone: length and system cannot be separated"
+ALWAYS_ONE = "the longer text always wins or never wins: its effect has no finite value"
+WITHOUT_TEXT = "no comparison of two outputs with texts"
+
+
+def length_rankings(task: SystemComparisons, context: RankingContext) -> Ranked:
+    """Return the ranking of one task by strengths at equal length, if the campaign asks for it."""
+    if COVARIATE not in context.ranking.covariates:
+        return Ranked([])
+    if len(task.names) > context.most_systems:
+        return rank_by_strengths(task, context, AT_EQUAL_LENGTH)
+    lengths = task.length_difference
+    has_texts = np.zeros(task.first.size, np.bool_) if lengths is None else ~np.isnan(lengths)
+    if lengths is None or not has_texts.any():
+        return unranked(task, AT_EQUAL_LENGTH, NO_TEXTS)
+    compared = _with_texts(task, has_texts)
+    reason = _why_not(compared, lengths[has_texts])
+    if reason is not None:
+        return unranked(task, AT_EQUAL_LENGTH, reason)
+    ranked = rank_by_strengths(compared, context, AT_EQUAL_LENGTH, {COVARIATE: lengths[has_texts]})
+    n_left_out = int((~has_texts).sum())
+    ranked.metrics[AT_EQUAL_LENGTH]["comparisons_without_text"] = n_left_out
+    [ranking] = ranked.rankings
+    lost = (task.part >= 0) & (compared.part < 0)
+    reasons = [
+        [WITHOUT_TEXT] if is_lost else own
+        for own, is_lost in zip(ranking.reasons, lost.tolist(), strict=True)
+    ]
+    return Ranked([replace(ranking, reasons=reasons)], ranked.metrics)
+
+
+def _with_texts(task: SystemComparisons, rows: Flags) -> SystemComparisons:
+    """Return the task with some of its comparisons, and all of its systems."""
+    names = ("first", "second", "outcome", "share", "second_shown_first", "judge", "ranking",
+             "segment", "has_segment", "order_group")  # fmt: skip
+    return replace(
+        task,
+        **{name: getattr(task, name)[rows] for name in names},
+        cluster=None if task.cluster is None else task.cluster[rows],
+    )
+
+
+def _why_not(task: SystemComparisons, lengths: Floats) -> str | None:
+    """Return why the effect of length cannot be estimated; None if it can."""
+    if not lengths.any():
+        return EQUAL
+    if not varies_within_systems(lengths, task.first, task.second):
+        return BY_SYSTEM
+    longer = np.where(lengths > 0, task.preferences, 1 - task.preferences)[lengths != 0]
+    return ALWAYS_ONE if longer.min() == 1 or longer.max() == 0 else None

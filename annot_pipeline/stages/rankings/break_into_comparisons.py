@@ -30,11 +30,12 @@ from annot_pipeline.runtime.coded_task import CodedTask, seen_at_once
 from annot_pipeline.runtime.indexing import index_pairs, is_in
 from annot_pipeline.runtime.listed_items import ListedItems
 from annot_pipeline.runtime.task_partitions import TaskData, TaskResult
-from annot_pipeline.stages.shared.asked_pairs import comparisons_of_pairs, describe_pairs
 from annot_pipeline.stages.shared.comparisons import (
     COMPARISONS,
     LEFT_OUT,
     comparison_table,
+    comparisons_of_pairs,
+    describe_pairs,
     encoded,
 )
 

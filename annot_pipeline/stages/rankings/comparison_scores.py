@@ -15,28 +15,30 @@ import numpy as np
 
 from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.comparisons.bounded_ra import BoundedRaParams, bounded_ra
-from annot_pipeline.methods.comparisons.clusters import ranks
-from annot_pipeline.methods.comparisons.comparison_counts import PairCounts
+from annot_pipeline.methods.comparisons.clusters import rank_clusters, rank_ranges, ranks
+from annot_pipeline.methods.comparisons.comparison_counts import (
+    PairCounts,
+    TiesOfShares,
+    win_shares,
+)
 from annot_pipeline.methods.comparisons.online_rounds import Round, online_rounds
-from annot_pipeline.methods.comparisons.rank_ranges import rank_clusters, rank_ranges
 from annot_pipeline.methods.comparisons.trueskill import TrueSkillParams, trueskill
-from annot_pipeline.methods.comparisons.win_shares import TiesOfShares, win_shares
-from annot_pipeline.methods.numerics.bootstrap_means import SegmentScores, resample_segments
+from annot_pipeline.methods.numerics.bootstrap import SegmentScores, resample_segments
 from annot_pipeline.methods.numerics.moments import means
 from annot_pipeline.methods.numerics.rounding import comparable
 from annot_pipeline.methods.rankings.inference import CONFIRMED_SEGMENTS
-from annot_pipeline.stages.rankings.inference_reasons import few
-from annot_pipeline.stages.rankings.mean_rankings import (
-    DOCUMENTS_REPEAT,
-    FEW_SEGMENTS,
-    JUDGES_REPEAT,
-    TAILS,
-)
 from annot_pipeline.stages.rankings.ranking_rows import (
     MethodRanking,
     Ranked,
     RankingContext,
+    few,
     ranks_within,
+)
+from annot_pipeline.stages.rankings.score_rankings import (
+    DOCUMENTS_REPEAT,
+    FEW_SEGMENTS,
+    JUDGES_REPEAT,
+    TAILS,
 )
 from annot_pipeline.stages.rankings.system_comparisons import SystemComparisons
 

@@ -29,7 +29,7 @@ from annot_pipeline.methods.comparisons.comparison_times import (
     comparison_times,
 )
 from annot_pipeline.methods.numerics.moments import sums
-from annot_pipeline.methods.planning.words import cut, word_places
+from annot_pipeline.methods.planning.degradation import cut, word_places
 from annot_pipeline.runtime.coded_task import CodedTask
 from annot_pipeline.runtime.indexing import index_pairs
 from annot_pipeline.runtime.task_partitions import TaskData, TaskResult

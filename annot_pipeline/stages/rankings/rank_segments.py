@@ -27,7 +27,7 @@ from annot_pipeline.methods.comparisons.comparison_graphs import (
     majority_outcomes,
 )
 from annot_pipeline.methods.comparisons.harmonized_ranks import harmonized_ranks, rank_shift
-from annot_pipeline.methods.numerics.dense_ranks import dense_ranks
+from annot_pipeline.methods.numerics.ranks import dense_ranks
 from annot_pipeline.methods.numerics.rounding import comparable
 from annot_pipeline.runtime.coded_task import CodedTask
 from annot_pipeline.runtime.indexing import index_pairs, names_of

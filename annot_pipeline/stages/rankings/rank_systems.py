@@ -1,15 +1,17 @@
 """All rankings of the systems of a task: by scores, and by comparisons of their outputs.
 
+A ranking method is a function that takes a task and `RankingContext` and returns `Ranked`. A new
+one is a module, and its entry here.
+
 Two outputs of one system say nothing about systems. Comparisons of judges who failed do not count,
-but the systems that only they saw are in the table, without a rank. What does not belong here: the
-methods (registry), rows of tables (ranking_rows).
+but the systems that only they saw are in the table, without a rank.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -22,12 +24,66 @@ from annot_pipeline.contracts.task_table import scale_of
 from annot_pipeline.runtime.coded_task import CodedTask
 from annot_pipeline.runtime.task_partitions import TaskData, TaskResult
 from annot_pipeline.stages.rankings.answers_of_systems import with_answers
-from annot_pipeline.stages.rankings.inference_reasons import NAMED
-from annot_pipeline.stages.rankings.ranking_rows import Ranked, RankingContext, ranking_tables
-from annot_pipeline.stages.rankings.registry import BY_COMPARISONS, BY_SCORES
+from annot_pipeline.stages.rankings.bradley_terry_ranking import (
+    bradley_terry_rankings,
+    length_rankings,
+)
+from annot_pipeline.stages.rankings.comparison_scores import (
+    dominance_rankings,
+    online_rankings,
+    win_rankings,
+)
+from annot_pipeline.stages.rankings.ranking_rows import (
+    NAMED,
+    Ranked,
+    RankingContext,
+    ranking_tables,
+)
+from annot_pipeline.stages.rankings.score_rankings import adjusted_rankings, mean_rankings
 from annot_pipeline.stages.rankings.system_comparisons import SystemComparisons
 from annot_pipeline.stages.rankings.system_scores import SystemScores
 from annot_pipeline.stages.rankings.variance_rows import variance_rows
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class RankingMethods(Generic[T]):
+    """Methods that rank the systems of tasks of one kind.
+
+    Parameters
+    ----------
+    headline
+        Name of the method to read.
+    methods
+        Functions that rank a task, each by one method or by several that share their work.
+    """
+
+    headline: str
+    methods: Sequence[Callable[[T, RankingContext], Ranked]]
+
+    def rank(self, task: T, context: RankingContext) -> Ranked:
+        """Return the rankings by all methods, in the order of their names."""
+        results = [method(task, context) for method in self.methods]
+        rankings = [ranking for result in results for ranking in result.rankings]
+        metrics = {name: value for result in results for name, value in result.metrics.items()}
+        adjusted = next((one.adjusted for one in results if one.adjusted is not None), None)
+        return Ranked(sorted(rankings, key=lambda one: one.method), metrics, adjusted)
+
+
+BY_SCORES = RankingMethods[SystemScores]("adjusted", (adjusted_rankings, mean_rankings))
+BY_COMPARISONS = RankingMethods[SystemComparisons](
+    "bradley_terry",
+    (
+        bradley_terry_rankings,
+        length_rankings,
+        win_rankings,
+        dominance_rankings,
+        online_rankings,
+    ),
+)
+RANKING_METHODS = {"scores": BY_SCORES, "comparisons": BY_COMPARISONS}
+
 
 COLUMNS = ("task", "item", "text", "place")
 """What is read of item tables."""

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import DESCRIBING, GOLD, SEGMENT_RANKS
-from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.hash_values import hash_values
+from annot_pipeline.runtime.indexing import ByTask
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.runtime.task_partitions import (
     TaskData,
@@ -90,7 +90,7 @@ def _known(context: StageContext) -> dict[str, _Known]:
     """Return what is known of outputs by task; nothing without comparisons."""
     if not context.inputs["comparisons"].rows:
         return {}
-    from annot_pipeline.stages.shared.equal_outputs import equal_outputs
+    from annot_pipeline.stages.shared.output_comparisons import equal_outputs
 
     tasks = context.read("tasks").to_pylist()
     asking = {row["adequacy_task"] for row in tasks} - {None}

@@ -14,7 +14,7 @@ from annot_pipeline.config.judges import JudgeSettings, is_model
 from annot_pipeline.methods.comparisons.comparison_counts import ComparisonCounts, count_comparisons
 from annot_pipeline.methods.comparisons.connectivity import Connectivity, connectivity
 from annot_pipeline.methods.numerics.distinct import renumbered
-from annot_pipeline.methods.rankings.document_clusters import document_clusters
+from annot_pipeline.methods.rankings.cluster_variance import document_clusters
 from annot_pipeline.runtime.coded_task import NONE, CodedTask
 
 

@@ -23,12 +23,11 @@ import pyarrow.compute as pc
 from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.config import Standardize
 from annot_pipeline.contracts import ORDINARY, TEXT
-from annot_pipeline.methods.numerics.additive import Additive
 from annot_pipeline.methods.numerics.blocks import Blocks, InMemoryBlocks
-from annot_pipeline.methods.numerics.moments import means, sums
+from annot_pipeline.methods.numerics.moments import Additive, means, sums
 from annot_pipeline.methods.numerics.rounding import comparable
 from annot_pipeline.methods.rankings.adjusted_scores import connected_systems
-from annot_pipeline.methods.rankings.document_clusters import document_clusters
+from annot_pipeline.methods.rankings.cluster_variance import document_clusters
 from annot_pipeline.methods.rankings.score_block import ScoreBlock
 from annot_pipeline.methods.scores.cell_means import CellMeans, cell_means
 from annot_pipeline.methods.scores.zscores import printed

@@ -22,18 +22,17 @@ import pyarrow.compute as pc
 from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.config import Standardize
 from annot_pipeline.contracts import DESCRIBING, FLAG, INT, ORDINARY, REAL, TEXT, TIME
-from annot_pipeline.methods.numerics.additive import SumsByName
-from annot_pipeline.methods.numerics.blocks import Blocks
+from annot_pipeline.methods.numerics.blocks import Blocks, spans_by_size
 from annot_pipeline.methods.numerics.moments import (
     Extent,
     FirstSums,
     GridSums,
     Moments,
+    SumsByName,
     moments_of,
     squares_about,
 )
-from annot_pipeline.methods.numerics.spans import spans_by_size
-from annot_pipeline.methods.scores.constant_runs import longest_constant_runs
+from annot_pipeline.methods.scores.zscores import longest_constant_runs
 from annot_pipeline.methods.scores.zscores import standardized as z_of
 from annot_pipeline.runtime.coded_task import CodedTask
 from annot_pipeline.runtime.indexing import is_in, names_of

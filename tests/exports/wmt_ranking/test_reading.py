@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from annot_pipeline.exports import Opening, xml_events
+from annot_pipeline.exports import Opening, wmt_ranking
 from tests.exports.wmt_ranking.ranking_xml import (
     FIVE,
     HEAD,
@@ -130,7 +130,7 @@ def test_a_huge_tag_is_refused_before_it_is_held(
             asked.append(n)
             yield b"x" * (1 << 16)
 
-    monkeypatch.setattr(xml_events, "_blocks", endless)
+    monkeypatch.setattr(wmt_ranking, "_blocks", endless)
     assert "a tag or comment is longer than 1,048,576 bytes, line 1" in error("")
     assert len(asked) < 20
 

@@ -15,8 +15,7 @@ from annot_pipeline.methods.agreement.label_agreement import (
     label_agreement,
     nominal_agreement,
 )
-from annot_pipeline.methods.agreement.label_block import LabelBlock
-from annot_pipeline.methods.agreement.label_influence import JudgePairs, influence_sums
+from annot_pipeline.methods.agreement.label_block import JudgePairs, LabelBlock, influence_sums
 from annot_pipeline.methods.agreement.label_sums import (
     Coefficient,
     chance_coefficients,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.agreement.label_agreement import nominal_agreement
-from annot_pipeline.methods.agreement.label_intervals import Influence, variance
+from annot_pipeline.methods.agreement.label_agreement import Influence, nominal_agreement, variance
 from studies.agreement_coverage import (
     JUDGE_SD,
     POPULATION,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.agreement.order_weights import order_weights
+from annot_pipeline.methods.agreement.rating_counts import order_weights
 
 
 def test_by_hand():

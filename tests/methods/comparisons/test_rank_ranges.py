@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.comparisons.rank_ranges import rank_clusters, rank_ranges
+from annot_pipeline.methods.comparisons.clusters import rank_clusters, rank_ranges
 
 
 @pytest.mark.parametrize(("n_rounds", "left_out"), [(1000, 25), (100, 3), (200, 5), (1, 0), (2, 0)])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annot_pipeline.methods.comparisons.shared_outputs import asked_comparisons
+from annot_pipeline.methods.comparisons.comparison_counts import asked_comparisons
 
 
 def asked(rows, n_items=9):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.comparisons.win_shares import win_shares
+from annot_pipeline.methods.comparisons.comparison_counts import win_shares
 
 PAIRS = np.array([0, 0, 1]), np.array([1, 2, 2])  # 0-1, 0-2, 1-2; system 3 is never compared
 WINS, TIES, LOSSES = np.array([[3.0, 0, 1]]), np.array([[1.0, 2, 0]]), np.array([[1.0, 0, 3]])

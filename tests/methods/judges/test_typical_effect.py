@@ -13,13 +13,13 @@ from scipy import stats
 from annot_pipeline.config import Quality
 from annot_pipeline.methods.judges.effect_bounds import Answers, ControlScores, accuracy_interval
 from annot_pipeline.methods.judges.grouped_tests import GroupedTest, paired_t, signed_rank
-from annot_pipeline.methods.judges.judge_power import least_right
-from annot_pipeline.methods.judges.known_answers import known_answers
-from annot_pipeline.methods.judges.typical_effect import (
+from annot_pipeline.methods.judges.judge_power import (
     accuracy_given_passing,
     effect_given_passing,
+    least_right,
 )
-from annot_pipeline.stages.judges.control_power import answer_test, score_test
+from annot_pipeline.methods.judges.known_answers import known_answers
+from annot_pipeline.stages.judges.careful_judge import answer_test, score_test
 from annot_pipeline.stages.judges.judge_verdicts import (
     FAILED,
     PASSED,

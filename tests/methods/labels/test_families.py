@@ -16,10 +16,9 @@ from annot_pipeline.methods.labels.held_out_labels import (
     held_out_predictions,
     held_out_votes,
 )
-from annot_pipeline.methods.labels.item_labels import ItemLabels
+from annot_pipeline.methods.labels.item_labels import ItemLabels, UnsupportedClasses
 from annot_pipeline.methods.labels.label_matrix import LabelCodes, LabelMatrix
 from annot_pipeline.methods.labels.stacking import DEPENDENCE, fit_stacking
-from annot_pipeline.methods.labels.unsupported import UnsupportedClasses
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from tests.methods.labels.test_label_models import crowd
 from tests.methods.labels.test_stacking import fit, in_blocks

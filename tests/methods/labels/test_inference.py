@@ -9,10 +9,10 @@ import pytest
 
 from annot_pipeline.methods.labels import inference
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams, dawid_skene_batch
-from annot_pipeline.methods.labels.held_out_evidence import HeldOutScores
+from annot_pipeline.methods.labels.held_out_labels import HeldOutScores
 from annot_pipeline.methods.labels.hierarchical import borrowed_counts
 from annot_pipeline.methods.labels.inference import fit_labels, predict_small_task
-from annot_pipeline.methods.labels.item_labels import ItemLabels
+from annot_pipeline.methods.labels.item_labels import ItemLabels, UnsupportedClasses
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.methods.labels.models import LABEL_MODELS
 from annot_pipeline.methods.labels.published_labels import (
@@ -24,7 +24,6 @@ from annot_pipeline.methods.labels.published_labels import (
     published_judges,
 )
 from annot_pipeline.methods.labels.recalibration import ENOUGH, FOLDS, KnownItems
-from annot_pipeline.methods.labels.unsupported import UnsupportedClasses
 from annot_pipeline.methods.labels.votes import count_votes, smoothed_votes
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from tests.methods import crowds

@@ -10,10 +10,9 @@ import pytest
 from annot_pipeline.methods.labels import inference
 from annot_pipeline.methods.labels.e_step import e_step, tempered, tempered_classes
 from annot_pipeline.methods.labels.held_out_labels import ModelLabels, held_out_predictions
-from annot_pipeline.methods.labels.item_labels import ItemLabels
+from annot_pipeline.methods.labels.item_labels import ItemLabels, UnsupportedClasses
 from annot_pipeline.methods.labels.item_subtypes import borrowed_by_subtype, fit_subtypes
 from annot_pipeline.methods.labels.label_matrix import LabelCodes, LabelMatrix
-from annot_pipeline.methods.labels.unsupported import UnsupportedClasses
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from tests.methods import crowds
 from tests.methods.labels.test_inference import infer, known_items

@@ -17,7 +17,7 @@ from annot_pipeline.methods.labels.held_out_labels import (
     held_out_predictions,
     held_out_votes,
 )
-from annot_pipeline.methods.labels.item_labels import ItemLabels
+from annot_pipeline.methods.labels.item_labels import ItemLabels, UnsupportedClasses
 from annot_pipeline.methods.labels.label_em import Shape, run_em
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.methods.labels.model_fits import label_groups
@@ -30,7 +30,6 @@ from annot_pipeline.methods.labels.stacking import (
     stacked_posterior,
     stacking_weights,
 )
-from annot_pipeline.methods.labels.unsupported import UnsupportedClasses
 from annot_pipeline.methods.labels.votes import smoothed_votes
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from tests.gold_labels import task_and_truth

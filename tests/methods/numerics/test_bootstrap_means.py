@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.numerics.bootstrap_means import SegmentScores, resample_segments
+from annot_pipeline.methods.numerics.bootstrap import SegmentScores, resample_segments
 
 
 def segments(rounds: int = 400, seed: int = 4, **sizes: int) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from annot_pipeline.methods.numerics.cell_sums import cell_sums
+from annot_pipeline.methods.numerics.moments import cell_sums
 
 
 def test_sums_are_those_of_add_at() -> None:

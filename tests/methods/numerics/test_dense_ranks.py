@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import rankdata
 
-from annot_pipeline.methods.numerics.dense_ranks import dense_ranks
+from annot_pipeline.methods.numerics.ranks import dense_ranks
 
 
 def test_by_hand():

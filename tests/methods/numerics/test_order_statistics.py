@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.numerics.order_statistics import (
+from annot_pipeline.methods.numerics.ranks import (
     cell_counts,
     cells_of_places,
     values_at,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2_contingency, fisher_exact
 
-from annot_pipeline.methods.numerics.share_differences import share_difference
+from annot_pipeline.methods.numerics.shares import share_difference
 
 
 def test_large_counts_are_tested_as_by_scipy():

@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 
 from annot_pipeline.methods.planning.degradation import (
     CannotDegradeError,
+    cut,
     degrade,
     duplicate_words,
+    join,
     replace_span,
+    word_places,
 )
-from annot_pipeline.methods.planning.words import cut, join, word_places
 
 NO_PLACE = "no two words have a place within a line and not beside an equal word"
 NO_FIT = "no span of the other text fits here and changes the text"

@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from annot_pipeline.methods.comparisons.match_quality import log_match_quality, match_quality
-from annot_pipeline.methods.planning import partners, smooth_sums
+from annot_pipeline.methods.comparisons.trueskill import log_match_quality, match_quality
+from annot_pipeline.methods.planning import partners
 from annot_pipeline.methods.planning.easl_hits import ROLES, NextHitsParams, next_hits
-from annot_pipeline.methods.planning.partners import draw_partners
-from annot_pipeline.methods.planning.smooth_sums import log_sums, panels, states
+from annot_pipeline.methods.planning.partners import draw_partners, log_sums, panels, states
 from tests.memory import peak_bytes
 
 SEED, PARTNER, RANDOM, COVER, FILL = range(5)
@@ -226,7 +225,7 @@ def test_threads_change_no_byte():
     code = """
 import hashlib, numpy as np
 from annot_pipeline.methods.planning.easl_hits import next_hits
-from annot_pipeline.methods.planning.smooth_sums import log_sums, states
+from annot_pipeline.methods.planning.partners import log_sums, states
 digest = hashlib.sha256()
 for seed, (n, gamma) in enumerate([(9000, .01), (30000, .02), (4001, .005), (60007, .05)]):
     rng = np.random.default_rng(seed)
@@ -295,7 +294,7 @@ def test_items_of_sizes_that_all_differ_take_work_in_proportion(monkeypatch):
         done.append(actual.size)
         return actual
 
-    for module in (partners, smooth_sums):
+    for module in (partners, partners):
         monkeypatch.setattr(module, "log_match_quality", counted)
     work = []
     for n in (5_000, 20_000):

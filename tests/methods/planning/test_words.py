@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annot_pipeline.methods.planning.words import Gap, Unit, cut, gaps, join, word_places
+from annot_pipeline.methods.planning.degradation import Gap, Unit, cut, gaps, join, word_places
 
 # Characters of every kind, so that they meet each other often.
 TRICKY = "aé5 \n\t\u00a0\u200b\u3000\x1c\u2028.,-'’_(«」「。！¥$#²①한글ऩ्म\u0301\u0327ش\u064b\x00"

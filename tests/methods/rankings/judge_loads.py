@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from annot_pipeline.methods.rankings.load_weights import load_weights
+from annot_pipeline.methods.rankings.score_effects import load_weights
 
 
 def weights_of(j, s, fitted):

@@ -12,7 +12,7 @@ from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.methods.rankings.adjusted_scores import adjusted_scores
 from annot_pipeline.methods.rankings.inference import NOT_CONNECTED, compare_estimates
 from annot_pipeline.methods.rankings.score_block import ScoreBlock
-from annot_pipeline.methods.rankings.score_params import ScoreParams
+from annot_pipeline.methods.rankings.score_effects import ScoreParams
 from tests.methods.rankings.judge_loads import weights_of
 
 

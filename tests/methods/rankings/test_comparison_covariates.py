@@ -13,8 +13,11 @@ from annot_pipeline.methods.rankings.adjusted_comparisons import (
     ComparisonBlock,
     adjusted_comparisons,
 )
-from annot_pipeline.methods.rankings.comparison_fit import STRENGTH_PRECISION, WEAK_PRECISION
-from annot_pipeline.methods.rankings.covariates import varies_within_systems
+from annot_pipeline.methods.rankings.comparison_fit import (
+    STRENGTH_PRECISION,
+    WEAK_PRECISION,
+    varies_within_systems,
+)
 from annot_pipeline.methods.rankings.inference import compare_estimates
 
 TRUTH = np.array([0.6, 0.2, 0.0, -0.3, -0.5])

@@ -11,10 +11,10 @@ from annot_pipeline.methods.rankings.adjusted_comparisons import (
     adjusted_comparisons,
 )
 from annot_pipeline.methods.rankings.adjusted_scores import adjusted_scores
-from annot_pipeline.methods.rankings.document_clusters import document_clusters
+from annot_pipeline.methods.rankings.cluster_variance import document_clusters
 from annot_pipeline.methods.rankings.inference import compare_estimates
 from annot_pipeline.methods.rankings.score_block import ScoreBlock
-from annot_pipeline.methods.rankings.score_params import ScoreParams
+from annot_pipeline.methods.rankings.score_effects import ScoreParams
 from tests.methods.rankings.judge_loads import weights_of
 
 N_JUDGES, N_SEGMENTS, N_SYSTEMS = 8, 24, 4

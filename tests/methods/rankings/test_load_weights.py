@@ -14,8 +14,8 @@ from annot_pipeline.methods.rankings.adjusted_comparisons import (
 )
 from annot_pipeline.methods.rankings.adjusted_scores import adjusted_scores
 from annot_pipeline.methods.rankings.inference import compare_estimates
-from annot_pipeline.methods.rankings.load_weights import JudgeLoads, load_weights
 from annot_pipeline.methods.rankings.score_block import ScoreBlock
+from annot_pipeline.methods.rankings.score_effects import JudgeLoads, load_weights
 from tests.methods.rankings.mixed_models import pair_widths, score_widths
 
 K = 6

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.rankings.order_effects import confounded_pairs, estimable_orders
+from annot_pipeline.methods.rankings.comparison_fit import confounded_pairs, estimable_orders
 
 
 def counts(*groups: dict[tuple[int, int], int]) -> np.ndarray:

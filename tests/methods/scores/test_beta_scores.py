@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate
 
-from annot_pipeline.methods.scores.beta_scores import FRESH, beta_mode, beta_variance
+from annot_pipeline.methods.scores.easl import FRESH, beta_mode, beta_variance
 
 
 def arrays(*values: float) -> list[np.ndarray]:

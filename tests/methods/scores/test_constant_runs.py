@@ -1,6 +1,6 @@
 import numpy as np
 
-from annot_pipeline.methods.scores.constant_runs import longest_constant_runs
+from annot_pipeline.methods.scores.zscores import longest_constant_runs
 
 
 def test_runs_follow_the_order_of_work_not_of_rows():

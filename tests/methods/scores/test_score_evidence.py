@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.scores.cell_means import cell_means
-from annot_pipeline.methods.scores.score_evidence import score_evidence
+from annot_pipeline.methods.scores.cell_means import cell_means, score_evidence
 
 
 def test_by_hand():

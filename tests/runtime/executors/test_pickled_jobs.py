@@ -6,6 +6,8 @@ import pickle
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import pytest
+
 from annot_pipeline.runtime.executors.local import LocalEngine
 from tests.conftest import KEY, build_file
 from tests.full_campaign import write_full_campaign

@@ -10,7 +10,7 @@ import pytest
 
 from annot_pipeline.cli import main
 from annot_pipeline.errors import ConfigError, EngineError
-from annot_pipeline.runtime.executors import spark_checks, spark_session
+from annot_pipeline.runtime.executors import spark_session
 
 EXPORT = "item,judge,label\n" + "".join(
     f"i{i},w{j},{'ab'[(i + j) % 2]}\n" for i in range(4) for j in range(3)
@@ -61,17 +61,17 @@ def test_java_is_too_old_or_none(tmp_path, monkeypatch, says, problem):
     java.chmod(0o755)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(ConfigError, match=problem) as error:
-        spark_checks.check_java()
+        spark_session.check_java()
     assert "install Java 17 or later" in str(error.value)
     java.write_text("#!/bin/sh\necho 'openjdk version \"21.0.1\"' >&2\n")
-    spark_checks.check_java()
+    spark_session.check_java()
 
 
 def test_java_is_missing(tmp_path, monkeypatch):
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ConfigError, match="no Java"):
-        spark_checks.check_java()
+        spark_session.check_java()
 
 
 def test_no_master_answers():
@@ -79,13 +79,13 @@ def test_no_master_answers():
         held.bind(("127.0.0.1", 0))  # listens to nobody
         port = held.getsockname()[1]
         with pytest.raises(EngineError, match="no master answers") as error:
-            spark_checks.check_masters(f"spark://127.0.0.1:{port}")
+            spark_session.check_masters(f"spark://127.0.0.1:{port}")
         assert f"127.0.0.1:{port}: " in str(error.value)
         held.listen()
-        spark_checks.check_masters(f"spark://nowhere.invalid:1,127.0.0.1:{port}")
+        spark_session.check_masters(f"spark://nowhere.invalid:1,127.0.0.1:{port}")
     with pytest.raises(EngineError, match="no master answers"):
-        spark_checks.check_masters("spark://127.0.0.1")
-    spark_checks.check_masters("local[2]")
+        spark_session.check_masters("spark://127.0.0.1")
+    spark_session.check_masters("local[2]")
 
 
 def test_no_server_of_connect_answers(monkeypatch):
@@ -95,9 +95,9 @@ def test_no_server_of_connect_answers(monkeypatch):
         port = held.getsockname()[1]
         address = f"sc://127.0.0.1:{port}/;token=abcdef"
         with pytest.raises(EngineError, match="no master answers at sc:") as error:
-            spark_checks.check_masters(address)
+            spark_session.check_masters(address)
         assert "abcdef" not in str(error.value)
         held.listen()
-        spark_checks.check_masters(address)
-        monkeypatch.setattr(spark_checks, "CONNECT_PORT", port)
-        spark_checks.check_masters("sc://127.0.0.1")
+        spark_session.check_masters(address)
+        monkeypatch.setattr(spark_session, "CONNECT_PORT", port)
+        spark_session.check_masters("sc://127.0.0.1")

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from annot_pipeline.contracts import AGREEMENT
-from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.runtime.coded_task import CodedTask
+from annot_pipeline.runtime.indexing import ByTask
 from annot_pipeline.stages.agreement.measure_preference_agreement import (
     measure_preference_agreement,
 )

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annot_pipeline.errors import ConfigError
-from annot_pipeline.stages.ingest import patterns
-from annot_pipeline.stages.ingest.patterns import compile_pattern
+from annot_pipeline.stages.ingest import expressions
+from annot_pipeline.stages.ingest.expressions import compile_pattern
 
 LETTERS = 30
 """Without a limit, the search that takes longest ends after some seconds."""
@@ -26,7 +26,7 @@ def test_matches_are_those_of_python(pattern, text):
 
 def test_a_search_that_would_take_for_ever_is_an_error(monkeypatch, build_campaign):
     """On a value on which a search without a limit takes seconds, so that this test ends."""
-    monkeypatch.setattr(patterns, "LONGEST_SEARCH_S", 0.02)
+    monkeypatch.setattr(expressions, "LONGEST_SEARCH_S", 0.02)
     rows = f"item,judge,label\n{'a' * LETTERS}b,w1,x\n"
     source = {
         "path": "exports/*.csv",

@@ -13,12 +13,12 @@ from annot_pipeline.config import Quality
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.stages.judges.control_judges import apply_control_test, finish_control
-from annot_pipeline.stages.judges.metrics import VerdictMetrics
-from annot_pipeline.stages.judges.shared_scores import (
+from annot_pipeline.stages.judges.control_scores import (
     ScoredJudges,
     SeriesNames,
     ordinary_scores,
 )
+from annot_pipeline.stages.judges.metrics import VerdictMetrics
 
 CRITERIA = pa.list_(
     pa.struct([("criterion", TEXT), ("reverse", pa.bool_()), ("quality", pa.bool_())])

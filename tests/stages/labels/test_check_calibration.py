@@ -10,7 +10,7 @@ import pytest
 
 from annot_pipeline.contracts import LABEL_CALIBRATION
 from annot_pipeline.gates.run import run_gates
-from annot_pipeline.methods.numerics.wilson import wilson_interval
+from annot_pipeline.methods.numerics.shares import wilson_interval
 from annot_pipeline.stages.labels.check_calibration import (
     check_calibration,
     held_against_truth,

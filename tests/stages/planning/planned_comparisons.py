@@ -11,9 +11,9 @@ import pyarrow as pa
 from annot_pipeline.config import Campaign
 from annot_pipeline.contracts import LABEL_DISTRIBUTIONS
 from annot_pipeline.contracts.task_table import TASKS
-from annot_pipeline.runtime.by_task import ByTask
+from annot_pipeline.runtime.indexing import ByTask
 from annot_pipeline.stages.ingest.present_exports import ITEM_ROWS
-from annot_pipeline.stages.planning.plan_hits import plan_hits
+from annot_pipeline.stages.planning.designs import plan_hits
 from annot_pipeline.stages.planning.planning_inputs import PlanningTables
 from annot_pipeline.stages.shared.comparisons import COMPARISONS
 

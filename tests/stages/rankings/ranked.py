@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from annot_pipeline.config import Easl, Ranking
 from annot_pipeline.contracts import SYSTEM_COMPARISONS, SYSTEM_RANKINGS
-from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.runtime.coded_task import CodedTask
+from annot_pipeline.runtime.indexing import ByTask
 from annot_pipeline.stages.rankings.rank_systems import rank_by_comparisons
 from annot_pipeline.stages.rankings.ranking_rows import MOST_SYSTEMS, RankingContext
 from annot_pipeline.stages.shared.comparisons import COMPARISONS

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from scipy.special import expit
 
-from annot_pipeline.stages.rankings.length_ranking import (
+from annot_pipeline.stages.rankings.bradley_terry_ranking import (
     ALWAYS_ONE,
     BY_SYSTEM,
     EQUAL,

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import ORDINARY, SEGMENT_RANKS
-from annot_pipeline.runtime.by_task import ByTask
+from annot_pipeline.runtime.indexing import ByTask
 from annot_pipeline.stages.rankings.rank_systems import rank_systems
 from annot_pipeline.stages.shared.comparisons import COMPARISONS
 from tests.task_data import settings, task_data
