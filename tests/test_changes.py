@@ -78,6 +78,7 @@ def test_other_settings_are_known_after_the_parent_is_gone(changes, tmp_path):
     assert row["settings_changed"] is True
 
 
+@pytest.mark.slow
 def test_labels_that_change_though_no_export_does_are_counted(build_campaign):
     """All records have the lineage that they had."""
     draw = random.Random(5)
@@ -124,6 +125,7 @@ def test_only_the_owner_opens_the_store(start_campaign, tmp_path):
     assert mode == 0o700
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sizes",
     [

@@ -288,6 +288,7 @@ def expected_fates(simulated: SimulatedLabels) -> list[str]:
     return fates
 
 
+@pytest.mark.slow
 def test_every_row_gets_the_fate_that_the_generator_meant(
     simulated: SimulatedLabels, simulated_tables: dict[str, pa.Table]
 ) -> None:

@@ -115,6 +115,7 @@ def add_label(path, task, judge):
     )
 
 
+@pytest.mark.slow
 def test_a_task_with_new_rows_is_measured_alone(campaign, measured, tmp_path):
     build(campaign)
     assert len(set(measured)) == 3

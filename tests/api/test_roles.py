@@ -127,6 +127,7 @@ def test_the_line_that_drops_a_column_is_that_of_the_library(votes):
         annot.infer_labels(frame, **NAMES)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
 def test_criteria_get_the_line_that_makes_them_tasks(votes, kind):
     both = two_tasks(votes).rename(columns={"task": "criterion"})
@@ -222,6 +223,7 @@ def pairs_of(battles: pd.DataFrame) -> pd.DataFrame:
     return battles.rename(columns={"left": "system_a", "right": "system_b", "worker": "judge"})
 
 
+@pytest.mark.slow
 def test_winners_may_be_named_in_several_ways(battles):
     frame = pairs_of(battles).rename(columns={"winner": "preference"})
     expected = annot.rank(frame).ranking
@@ -246,6 +248,7 @@ def winners(*rows: tuple[str, str, str]) -> pd.DataFrame:
     return frame.assign(judge=[f"j{n % 5}" for n in range(len(frame))])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("names", ["ABC", "abc", ["left", "right", "tie"], "bac"])
 def test_names_of_systems_win_over_words_for_sides(names):
     pairs = [(0, 1), (1, 2), (2, 0), (1, 0), (2, 1), (0, 2)] * 5
@@ -390,6 +393,7 @@ def test_systems_in_columns_get_the_line_that_reshapes_them():
     assert len(run(error, frame).ranking) == 3
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("index", [["question"], ["batch", "question"], ["question", None]])
 def test_an_index_gets_the_line_that_makes_it_columns(votes, index):
     """As pivot leaves it: levels of the index are no columns to reshape."""
@@ -437,6 +441,7 @@ def test_columns_of_roles_stay_where_systems_become_rows(kind):
     assert set(ranking["system"]) == {"m0", "m1", "m2"}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "index"])
 def test_scores_without_judges_get_the_line_with_one_judge(kind):
     wide = wide_scores().groupby("segment", as_index=False)[["m0", "m1", "m2"]].mean()

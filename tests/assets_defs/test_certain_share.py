@@ -32,6 +32,7 @@ def test_dagster_shows_the_share_of_labels_to_train_on(tmp_path):
     assert usable(labels) < pc.mean(labels["dawid_skene_certain"]).as_py(), "else it tells nothing"
 
 
+@pytest.mark.slow
 def test_the_manifest_counts_published_labels(full_release):
     release = full_release
     labels = release.table("labels")

@@ -87,6 +87,7 @@ def one_more(copy_campaign: Callable[..., Path], tmp_path: Path) -> Path:
     return copy_campaign(build_one_more, tmp_path / "campaign")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_more")
 def test_one_more_export(diff):
     d = diff()

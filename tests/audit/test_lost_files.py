@@ -31,6 +31,7 @@ def finding_paths(campaign: Path) -> list[str]:
     return [row["file"] for row in verify(load_campaign(campaign), progress=quiet)["findings"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damage", [pytest.param("gone", marks=pytest.mark.slow), "flipped and deleted"]
 )

@@ -166,6 +166,7 @@ def dependent(prevalence, answers, repeats):
     return {k: v / sum(p.values()) for k, v in p.items()}
 
 
+@pytest.mark.slow
 def test_without_a_judge_others_count_for_what_they_are_worth(tmp_path_factory):
     """As by hand above; but judges repeat each other, and no class without a vote is the label.
 

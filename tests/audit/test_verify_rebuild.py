@@ -70,6 +70,7 @@ def test_archived_bytes_give_every_table_again(campaign):
     assert document["rebuilt"][0]["other_code"] == []
 
 
+@pytest.mark.slow
 def test_a_table_that_was_forged_with_all_its_checksums(campaign):
     def change(rows):
         rows[3]["label"] = "forged"

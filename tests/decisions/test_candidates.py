@@ -168,6 +168,7 @@ def test_a_candidate_of_other_settings_is_published_by_the_command_that_is_named
     assert Releases(campaign / "gold").get().manifest["settings"]["seed"] == 17
 
 
+@pytest.mark.slow
 def test_settings_that_no_option_gives_back_are_to_be_set_by_hand(campaign):
     stopped(campaign)
     settings = json.loads((campaign / "campaign.yaml").read_text())
@@ -193,6 +194,7 @@ def test_a_candidate_of_exports_that_are_gone_or_changed_is_refused(campaign):
     assert accept(campaign, "unseen_judges").published
 
 
+@pytest.mark.slow
 def test_a_candidate_of_other_code_names_the_versions(campaign, monkeypatch):
     stopped(campaign)
     packages = numeric_packages() | {"numpy": "99.0"}

@@ -158,6 +158,7 @@ def test_an_export_that_is_an_item_table_too_loses_the_rows(campaign):
     assert "k1" not in items
 
 
+@pytest.mark.slow
 def test_validate_leaves_forgotten_people_out(campaign, monkeypatch):
     """With a key that lies in the store alone."""
     monkeypatch.delenv("ANNOT_KEY")
@@ -451,6 +452,7 @@ def test_the_command_says_what_it_cannot_reach(campaign, capsys):
     assert main(["forget", str(campaign), "nobody", "--because", "asked"]) == 2
 
 
+@pytest.mark.slow
 def test_a_dropped_export_stays_dropped_when_a_person_of_it_is_forgotten(campaign):
     """It is read as a copy without the person, which has another digest."""
     flood = campaign / "exports" / "flood.csv"

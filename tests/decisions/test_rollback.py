@@ -92,6 +92,7 @@ def test_the_next_night_does_not_publish_what_was_dropped(campaign, capsys):
     assert "excluded by their source: exports/b.csv wrong" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_what_was_dropped_is_remembered_by_later_releases(campaign):
     """The wrong file is away for a night, and then there again."""
     back(campaign)
@@ -147,6 +148,7 @@ def test_a_decision_is_one_line_that_can_be_printed(campaign, option, text):
     assert Releases(campaign / "gold").retracted() == {}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("form", ["sha256", "published"])
 def test_an_export_is_excluded_by_either_digest_and_is_not_missed(campaign, form):
     """Its judgments are in the newest release: no gate says that they vanished."""
@@ -167,6 +169,7 @@ def test_an_export_is_excluded_by_either_digest_and_is_not_missed(campaign, form
     )
 
 
+@pytest.mark.slow
 def test_the_latest_file_is_the_last_one_that_is_not_excluded(campaign):
     exclude(campaign, file_sha256(campaign / "exports" / "b.csv"))
     document = json.loads((campaign / "campaign.yaml").read_text())

@@ -83,6 +83,7 @@ def test_other_records_are_read(tmp_path, format_, value):
     assert sorted(problem is None for problem in read(path, format_)) == [False, True]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("format_", ["jsonl", "json", "label_studio"])
 def test_an_exponent_takes_little_memory(tmp_path, format_):
     """Its digits, written out, took 900 MB and more."""
@@ -105,6 +106,7 @@ def test_a_json_path_into_a_cell_rejects_the_record(value):
         json_step("a", "label")(f'{{"a": {value}}}')
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("value", BAD.values(), ids=BAD.keys())
 @pytest.mark.parametrize("format_", ["jsonl", "json", "label_studio", "csv"])
 def test_init_looks_at_it(tmp_path, monkeypatch, format_, value):

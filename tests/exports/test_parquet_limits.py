@@ -115,6 +115,7 @@ def test_a_row_that_nests_much_is_refused(tmp_path, pool):
     assert pool.bytes_allocated() <= pool_before
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("encoding", ["PLAIN", "DELTA_BYTE_ARRAY", None])
 def test_small_batches_hold_the_same_rows(tmp_path, encoding):
     n = 3000

@@ -187,6 +187,7 @@ def test_any_bytes_are_read_as_python_reads_them(block: int, tmp_path: Path) -> 
 # --- long cells ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [PYTHONS_LIMIT + 1, 3 * csv_rows.FIRST_READ])
 @pytest.mark.parametrize("delimiter", [None, ";"])
 def test_a_first_row_with_a_long_cell(length: int, delimiter: str | None, tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ def test_rows_out_of_order_are_not_published(build_campaign, monkeypatch):
         build_campaign({"a.csv": EXPORT})
 
 
+@pytest.mark.slow
 def test_lineage_is_held_by_parts(build_campaign, monkeypatch):
     lineage_rows = list_judgments.lineage_rows
 

@@ -168,6 +168,7 @@ def test_a_class_that_is_new_or_gone_has_changed(start_campaign, stage_campaign)
     assert "small z +0.5" in drift.detail
 
 
+@pytest.mark.slow
 def test_judges_of_other_names_are_not_compared(start_campaign, stage_campaign):
     start_campaign({"a.csv": export(40, lambda n: "xy"[n % 2])})
     named = stage_campaign(
@@ -201,6 +202,7 @@ def test_an_error_level_keeps_the_release_that_stands(build_campaign, start_camp
     assert build_campaign(change, gates=never).publication.release.version == "v0002"
 
 
+@pytest.mark.slow
 def test_levels_below_0_always_fail(build_campaign):
     levels = {name: {"error": -1} for name in GATES}
     with pytest.raises(GateError) as error:

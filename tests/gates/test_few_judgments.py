@@ -43,6 +43,7 @@ SYSTEMS = "segment,system,judge,score\n" + "".join(
 )
 
 
+@pytest.mark.slow
 def test_systems_of_few_judgments(build_campaign, stage_campaign):
     built = stage_campaign({"a.csv": SYSTEMS}, **campaign(OF_SYSTEMS))
     actual = gate(built, "thin_systems")

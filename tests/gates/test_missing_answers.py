@@ -74,6 +74,7 @@ def test_answers_missing_evenly_are_no_warning(stage_campaign):
     assert gate(staged, "answers_missing_by_system").level == "pass"
 
 
+@pytest.mark.slow
 def test_a_difference_that_chance_may_make_is_no_warning(stage_campaign):
     text = rows(lambda a: a.system == "long" and a.segment < 3)
     staged = stage_campaign({"a.csv": text}, **settings(FIELDS))
@@ -87,6 +88,7 @@ def test_a_system_without_any_answer_is_named_though_it_is_not_ranked(stage_camp
     assert "long 0.0% (0 of 80)" in gate(staged, "answers_missing_by_system").detail
 
 
+@pytest.mark.slow
 def test_systems_that_an_item_table_names(stage_campaign):
     """Records name items alone; words of abstention count as missing, too."""
     listed = "output,bot,text\n" + "".join(

@@ -47,6 +47,7 @@ def test_what_is_moved_repeated_or_corrected_has_not_vanished(stage_campaign, st
     assert [gate(built, name).value for name in NAMES] == [0, 0]
 
 
+@pytest.mark.slow
 def test_judgments_of_other_names_are_not_compared_but_items_are(stage_campaign, start_campaign):
     start_campaign({"a.csv": export(40, half)})
     built = stage_campaign(

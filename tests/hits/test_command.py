@@ -224,6 +224,7 @@ def test_a_build_before_the_first_export_does_not_end_the_first_round(folder, ca
     assert "nothing is built yet" in err
 
 
+@pytest.mark.slow
 def test_the_loop_closes(folder, capsys):
     """Night after night: what is asked, is judged, is campaign, and decides what is asked next."""
     write(folder, CAMPAIGN | {"sources": [{"path": "results/*.jsonl", "format": "hits"}]})

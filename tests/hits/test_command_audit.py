@@ -180,6 +180,7 @@ def staged(folder: Path, *sets: str) -> tuple[dict[str, Any], list[dict[str, Any
     return found, build.rows("labels")
 
 
+@pytest.mark.slow
 def test_what_voids_a_certificate(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
     items = answer(campaign, draw(capsys, campaign))
     exports = campaign / "exports" / "b.csv"
@@ -229,6 +230,7 @@ def test_answers_that_certify_nothing(campaign: Path, capsys: pytest.CaptureFixt
     assert (found["certified"], found["errors"]) == (False, 1)
 
 
+@pytest.mark.slow
 def test_a_second_sample_is_another_try(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
     documents = [draw(capsys, campaign, n) for n in (60, 100)]  # both before any answer
     for judge, document in zip(("anna", "berta"), documents, strict=True):

@@ -56,6 +56,7 @@ def test_drift_is_told_with_its_interval(start_campaign, stage_campaign):
     assert drift.detail == f"small gpt-4 -0.400 ({-0.4 - half:+.3f} to {-0.4 + half:+.3f})"
 
 
+@pytest.mark.slow
 def test_another_version_is_named(start_campaign, stage_campaign):
     rows = [people(range(12)), labels("gpt-4", range(12), lambda n: n % 4 > 0)]
     versions = ([{**MODELS[0], "version": version}] for version in ("0613", "0613", "1106"))

@@ -355,6 +355,7 @@ def test_two_judges_and_items_of_one_judge(stage_campaign, per_item: int) -> Non
     assert {verdict for verdict, _ in verdicts(built).values()} == expected
 
 
+@pytest.mark.slow
 def test_a_random_judge_with_most_of_the_work_fails(stage_campaign) -> None:
     rows, truths = night(17, 150, crowd(10, 0.8, 0.9), 3)
     chance = random.Random(3)

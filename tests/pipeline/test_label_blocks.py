@@ -147,6 +147,7 @@ class KilledError(Exception):
     """In the middle of EM."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("function", "n", "message"),
     [

@@ -242,6 +242,7 @@ def test_a_correction_reaches_the_parts_of_its_task_alone(campaign, tmp_path):
     assert {n: t.sha256 for n, t in after.items()} == {n: t.sha256 for n, t in at_once.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["flipped", pytest.param("gone", marks=pytest.mark.slow)])
 def test_a_part_that_is_harmed_is_made_again(campaign, kind):
     before, _ = made_in_parts(campaign)

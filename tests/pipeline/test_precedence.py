@@ -92,6 +92,7 @@ def test_a_withdrawn_judgment_leaves(build_campaign):
     assert built.publication.release.manifest["changes"]["removed_labels"] == 1
 
 
+@pytest.mark.slow
 def test_changes_are_counted(build_campaign, start_campaign):
     start_campaign({"a.csv": export(ROWS)})
     item = ROWS[0].split(",")

@@ -190,6 +190,7 @@ def snow_tasks(snow: Path) -> dict[str, ItemTask]:
     return {task.task: task for task in tasks}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", SNOW)
 def test_all_recorded_judgments_give_da_their_means(
     snow_tasks: dict[str, ItemTask], shared_data: Path, name: str
@@ -284,6 +285,7 @@ def test_all_wmt22_judgments_give_da_the_ranking_by_means(
         assert task.correlations.value[SPEARMAN, 0, 0, -1] > 0.89
 
 
+@pytest.mark.slow
 def test_the_oracle_of_wmt22_without_a_file_is_the_z_mean(
     wmt22: Recorded, shared_data: Path, tmp_path: Path
 ) -> None:

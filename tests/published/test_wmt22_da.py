@@ -94,6 +94,7 @@ def assert_p_values(ours: np.ndarray, theirs: np.ndarray) -> None:
     assert (ours[off & ~given] >= 0.05).all()
 
 
+@pytest.mark.slow
 def test_p_values_of_the_judges(built, published):
     """Paired one-sided t-test of outputs against their degraded copies, over all tasks."""
     ours = built.table("judges").to_pandas().drop_duplicates("judge").set_index("judge")

@@ -51,6 +51,7 @@ def test_mlcroissant_finds_nothing_wrong(full_release, caplog):
     assert not caplog.records  # a context that is not the standard one is logged only
 
 
+@pytest.mark.slow
 def test_the_rai_vocabulary_says_how_the_data_was_annotated(full_release, document):
     n_items = full_release.table("items").num_rows
     assert f"judgments of {n_items} items" in document["rai:annotationsPerItem"]

@@ -122,6 +122,7 @@ def label_counts(
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("certain_from", [2, 3, 4], ids=["0.8", "0.95", "0.99"])
 def test_certainty(contents, certain_from):
     """Labels in every band, certain from several probabilities, some without one, some decided."""

@@ -113,6 +113,7 @@ def test_nothing_reaches_out_of_the_figure():
         assert bool(images) == (kind in ("confusion", "comparison", "wins"))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("length", [1, 80])
 def test_a_phone_has_room_for_every_figure(length):
     for kind, svg in figures_of([f"{n}{'W' * length}" for n in range(12)]).items():

@@ -44,6 +44,7 @@ def texts(svg: str) -> list[str]:
     return re.findall(r"<(?:text|tspan)[^>]*>([^<]+)<", svg)
 
 
+@pytest.mark.slow
 def test_rankings_in_order_with_their_clusters(assessed):
     drawn = ranking_figures(assessed.table("system_rankings"))
     assert [figure.title for figure in drawn] == [

@@ -239,6 +239,7 @@ def test_files_of_the_page_are_in_the_package():
     assert {f"{anchor}.html" for anchor, *_ in SECTIONS + DETAILS} < templates
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("counts", "settings", "decided", "causes"),
     [

@@ -178,6 +178,7 @@ def test_no_judge_is_cleared_of_answers_at_random_where_none_could_be_tested():
         assert judges_tile(of_release).words == words
 
 
+@pytest.mark.slow
 def test_the_commands_of_a_report_work_in_the_folder_of_the_campaign(tmp_path, monkeypatch, capsys):
     folder = tmp_path / "here"
     labels_campaign(folder)

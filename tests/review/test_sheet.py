@@ -70,6 +70,7 @@ def test_the_sheet(make):
     assert actual[3]["reason"] == "the scores do not vary: decided by the means"
 
 
+@pytest.mark.slow
 def test_no_cell_is_a_formula(make):
     rows = [work(name, CARELESS) for name in ("=1+1", "@sum", "-2", "+3", "a=b", "'q")]
     folder = make({"=b.csv": batch(*rows)}, source={"path": "exports/=b.csv"})
@@ -184,6 +185,7 @@ def test_names_of_uploads():
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_an_older_download_decides_nothing(make):
     """MTurk would take an x for a row that it has rejected since as a change of mind."""
     careful, careless = work("careful", CAREFUL), work("careless", CARELESS)

@@ -92,12 +92,14 @@ def test_documents_of_one_segment_are_its_segments(plain, tmp_path):
         assert own.rows(table) == plain.rows(table), table
 
 
+@pytest.mark.slow
 def test_three_documents_are_these_documents(tmp_path):
     built = stage_rows(tmp_path, evaluation(document=lambda segment: f"d{segment % 3}"))
     reasons = {row["reason"] for row in headline(built)}
     assert reasons == {"fewer than 4 documents: intervals and tests speak of these documents only"}
 
 
+@pytest.mark.slow
 def test_a_segment_of_two_documents_joins_them(tmp_path):
     """Six documents, of which one segment is named with all: what is left is one cluster."""
     rows = evaluation(document=lambda segment: f"d{segment % 6}")

@@ -105,6 +105,7 @@ def test_truth_of_the_record_or_of_the_item_table(stage: Any) -> None:
     assert built.metrics("control_judges")["known_answers_without_truth"] == 3
 
 
+@pytest.mark.slow
 def test_known_answers_without_any_truth(stage: Any) -> None:
     rows = known("ann", "yyy", "   ") + labels("ann", "yn")
     built = stage(rows, tasks=YES_NO, quality=KNOWN)
@@ -114,6 +115,7 @@ def test_known_answers_without_any_truth(stage: Any) -> None:
     assert len(built.rows("set_aside")) == 3
 
 
+@pytest.mark.slow
 def test_known_answers_that_nobody_asked_for(stage: Any) -> None:
     rows = known("ann", "nnn", "yyy") + labels("ann", "yn")
     built = stage(rows, tasks=YES_NO)

@@ -155,6 +155,7 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Staged:
     return stage_file(write_rows(folder, rows, quality={"scope": "task"}))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", PAIRS)
 def test_what_a_control_is_compared_with(name: str, pairs: Staged) -> None:
     """Found pairs: the score of the ordinary judgment; else why there is none, in set_aside too."""

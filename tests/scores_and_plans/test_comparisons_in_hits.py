@@ -62,6 +62,7 @@ def test_online_scores_are_those_of_the_pairs_in_order(margin, stage_campaign):
         assert actual[name]["reason"] is None
 
 
+@pytest.mark.slow
 def test_the_order_of_rows_and_files_does_not_count(stage_campaign):
     rows = hits_at_random()
     fields = ("hit", "segment", "submitted_at")

@@ -269,6 +269,7 @@ def test_an_unknown_address_is_a_page_with_a_way_back(client):
     assert links(page.text, "/items") == ["/items"]
 
 
+@pytest.mark.slow
 def test_names_stay_hidden_when_a_source_is_put_before(tmp_path):
     folder = folder_of(labels_campaign(tmp_path))
     file = folder / "campaign.yaml"

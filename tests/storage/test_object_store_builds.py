@@ -111,6 +111,7 @@ def test_the_objects_are_files_that_any_tool_reads(campaign, s3):
     assert (campaign / "store").stat().st_mode & 0o777 == 0o700
 
 
+@pytest.mark.slow
 def test_what_is_changed_in_the_bucket_is_found(campaign, s3, tmp_path, capsys):
     assert says(capsys, "verify", str(campaign))["ok"]
     data = bytearray(s3.cat_file(f"{KEY}/v0001/labels.parquet"))

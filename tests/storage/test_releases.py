@@ -201,6 +201,7 @@ def test_load_gold_verifies_checksums(build_campaign):
         load_gold(folder.parent, "labels")
 
 
+@pytest.mark.slow
 def test_a_table_of_the_store_that_is_damaged_meanwhile_is_not_published(
     build_campaign, tmp_path, monkeypatch
 ):

@@ -55,6 +55,7 @@ def flip(path: Path) -> None:
     replace(path, flipped(data, path.name))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "write",
     [

@@ -72,6 +72,7 @@ def test_wmt15_counts_as_published(wmt15: list[Record]) -> None:
     }
 
 
+@pytest.mark.slow
 def test_wmt15_without_what_nobody_ranked(wmt15: list[Record]) -> None:
     """mjpost/wmt15 gives 136,855 for eng-ces: a ranking that is not whole counts in part."""
     _, _, expanded = pairs([r for r in wmt15 if r["rank"] != "-1"])

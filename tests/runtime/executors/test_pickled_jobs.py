@@ -13,6 +13,7 @@ from tests.conftest import KEY, build_file
 from tests.full_campaign import write_full_campaign
 
 
+@pytest.mark.slow
 def test_every_job_of_a_build_can_be_pickled(tmp_path, monkeypatch):
     run = LocalEngine.run
     n_jobs = []
