@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import pyarrow.compute as pc
 
@@ -15,7 +16,7 @@ from annot_pipeline.config.judges import MODEL_NAME
 from annot_pipeline.errors import first_of, shorten
 from annot_pipeline.init import names
 from annot_pipeline.init.abstentions import abstentions, without, without_abstentions
-from annot_pipeline.init.answers import Answer
+from annot_pipeline.init.answers import MOST_LABELS, Answer
 from annot_pipeline.init.questions import ColumnsByRole, Line, NoJudgmentsError, Option, Question
 from annot_pipeline.init.rankings import may_be_ranks, ranks_seen
 from annot_pipeline.init.roles import NO_ANSWER, same_answer
@@ -174,13 +175,19 @@ def comparison(
     pairs = [*_given_pairs(by_role), *pairs_among(choice.remaining)]
     mapped = [sheet[n] for role in OUTCOME_ROLES for n in by_role.get(role, ()) if n in sheet.names]
     answers = mapped or _answers(choice)
+    if (better := by_role.get("preference")) in (("=a",), ("=b",)) and pairs:
+        side: Line = ("preference", {"value": better[0][1:]}, "as was answered, in every row")
+        return _sides_of(sheet, pairs[0], [side], [])
     if strength := by_role.get("strength"):
         return _graded(sheet, pairs, strength)
     likely = [
-        (order, pair) for pair in pairs if (order := _likelihood(sheet, pair, answers)) is not None
+        (order, pair)
+        for pair in pairs
+        if (order := _likelihood(sheet, pair, answers, choice)) is not None
     ]
     things = [pair for _, pair in sorted(likely, key=lambda entry: entry[0])]
     if not things:
+        _ask_which_is_better(sheet, choice)
         return None
     for ranks in (pair for pair in pairs if pair.is_rank):
         columns = [sheet[ranks.first], sheet[ranks.second]]
@@ -197,7 +204,8 @@ def comparison(
         outcomes += [c for c in answered if c.name not in {o.name for o in outcomes}]
     outcomes += [
         c for c in choice.offered()
-        if c not in outcomes and len(c.counts) > 1 and _says_sides_alone(c, things[0])
+        if c not in outcomes and c.name not in compared and len(c.counts) > 1
+        and (_says_sides_alone(c, things[0]) or _named(sheet, things[:1], c))
     ]  # fmt: skip
     answers_by_column = [
         (column, answer) for column in outcomes
@@ -215,6 +223,26 @@ def comparison(
         if things[0].stem or "preference" not in names.roles(column.name):
             _refuse_graded(things[0], column)
     return None
+
+
+def _ask_which_is_better(sheet: Sheet, choice: Choice) -> None:
+    """Ask which of two columns won, where they name the same things, and no column says more."""
+    columns = [c for c in choice.offered() if c.n_distinct > 1]
+    if len(columns) not in (2, 3) or any(not re.fullmatch(r"c\d", n) for n in sheet.names):
+        return
+    for first, second in pairwise(columns):
+        ours, theirs = first.counts.keys(), second.counts.keys()
+        is_shared = len(ours & theirs) >= SHARED_NAMES * len(ours | theirs) > MOST_LABELS / 2
+        differs = pc.not_equal(sheet.table.column(first.name), sheet.table.column(second.name))
+        if is_shared and (pc.sum(differs).as_py() or 0) >= DIFFERENT_NAMES * len(sheet):
+            pair = {"item_a": (first.name,), "item_b": (second.name,)}
+            options = [
+                Option({**pair, "preference": (f"={side}",)}, f"{column.name} is, in every row")
+                for side, column in (("a", first), ("b", second))
+            ]
+            text = f"{first.name} and {second.name} name the same things, and no column an answer"
+            ask = "If the better one always stands in one of them: in which?"
+            raise NoJudgmentsError(text, question=Question("preference", text, options, ask))
 
 
 SAME = ("s", "t", "e")
@@ -238,7 +266,8 @@ def _on_criteria(sheet: Sheet, answers: Sequence[tuple[Column, Answer]]) -> Answ
     alike = [
         (column, other) for column, other in others
         if other.fields[-1][0] == name and not other.notes
-        and not (NO_ANSWER | OTHER_JUDGES) & {*names.words(column.name)}
+        and not OTHER_JUDGES & {*names.words(column.name)}
+        and (name == "winner" or not NO_ANSWER & {*names.words(column.name)})
         and not MODEL_NAME.search(column.name)
         and not (differs and sheet.differing(pair, column.name) == 0)
         and not same_answer(sheet, first.name, column.name)
@@ -295,13 +324,16 @@ def _answers(choice: Choice) -> list[Column]:
 
 
 def _likelihood(
-    sheet: Sheet, pair: Pair, answers: Sequence[Column]
+    sheet: Sheet, pair: Pair, answers: Sequence[Column], choice: Choice
 ) -> tuple[bool, int, int] | None:
     """Return what to prefer, the least first: by the stem, else by what the columns hold."""
     if pair.likelihood is not None or not pair.may_be_systems:
         return pair.likelihood
+    if _are_systems(sheet, pair):
+        return pair.kind == X_AND_Y, CONTENTS, pair.kind
     are_sides = len(answers) == 1 and _says_sides_alone(answers[0], pair)
-    if _are_systems(sheet, pair) or (are_sides and _are_names(sheet, pair)):
+    others = [c for c in choice.offered() if c.name not in (pair.first, pair.second)]
+    if _are_names(sheet, pair) and (are_sides or any(_named(sheet, [pair], c) for c in others)):
         return pair.kind == X_AND_Y, CONTENTS, pair.kind
     return None
 

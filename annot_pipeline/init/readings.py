@@ -118,7 +118,7 @@ def is_column(role: str, name: str) -> bool:
     """Return whether an answer names a column: others are words, or what ``each`` runs over."""
     if role in ("each", "strength"):
         return False
-    if role == "judge":
+    if role in ("judge", "preference"):
         return name not in ("anonymous", "file", "each") and not name.startswith("=")
     return (role, name) != ("item", "row")
 
@@ -330,6 +330,8 @@ class _Reader:
         ]
         rivals = [n for n in self.rivals if n not in likely or are_ids(sheet[n])]
         ranked = list(dict.fromkeys([*rivals, *offered]))[:4]
+        one = [c.name for c in self.choice.offered() if c.n_distinct == 1 and are_models(c)]
+        ranked = [*one, *(n for n in ranked if n not in one)]
         options = [Option({"judge": (n,)}, spoken(sheet[n])) for n in ranked]
         if recurs or not thing or pairs_among(sheet.names):
             options.append(Option({"judge": ("anonymous",)}, "every row is another person's"))
@@ -626,6 +628,10 @@ class _Reader:
         steps = [c.name for c in rest if has_steps(without_abstentions(c))]
         if len(steps) > 1:
             options.insert(0, Option({"score": tuple(steps)}, "all of these, each a question"))
+        ends = [names.words(c.name)[-1:] for c in rest]
+        alike = [c.name for c, end in zip(rest, ends, strict=True) if end and end == ends[0]]
+        if len(alike) > 2 and len(steps) < 2 and not named:
+            options.insert(0, Option({"label": tuple(alike)}, "all of these, each a question"))
         return Question("label", text, options, "Which column does?")
 
     def _is_answer_name(self, name: str) -> bool:

@@ -29,6 +29,7 @@ from annot_pipeline.init.questions import (
 )
 from annot_pipeline.init.readings import (
     MEANS,
+    MTURK_ANSWER,
     has_steps,
     is_column,
     read_columns,
@@ -70,6 +71,10 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
     NoJudgmentsError
         It holds no judgments, or only people can say what its columns are.
     """
+    if format_ == "mturk" and not any(name.startswith(MTURK_ANSWER) for name in sheet.names):
+        if not by_role and (form := _form(sheet)):
+            return [form]
+        format_ = "csv"  # of a form of the requester's own, whose fields have no prefix
     rows = rows_view(sheet)
     if by_role.get("each"):
         return _each_by_option(sheet, format_, by_role)
@@ -425,6 +430,11 @@ def _matrix(sheet: Sheet) -> Reading | None:
     if has_blanks and not has_roles and (item is not None or not rest):
         return by_judge(sheet, answers, "")
     text = ", ".join(answers)
+    starts = {*(tuple(names.words(n)[:-1]) for n in answers)} - {()}
+    asked = tuple(
+        n for n in sheet.names
+        if n in answers or (tuple(names.words(n)[:-1]) in starts and is_few(sheet[n]))
+    )  # fmt: skip
     told = (
         f"looks like one row an item, with answers in {text}. Are these columns judges or "
         f"questions? If questions: who answered them? Or counts of votes? Then each: "
@@ -434,10 +444,8 @@ def _matrix(sheet: Sheet) -> Reading | None:
         Option({"each": tuple(answers), "judge": ("each",)}, "each column is a judge"),
         *[Option({"each": tuple(answers), "judge": (item or "",)}, f"each {item} is a person")]
         * bool(item),
-        Option({"label": tuple(answers), "judge": ("=NAME",)}, "questions, all answered by NAME"),
-        Option(
-            {"label": tuple(answers), "judge": ("anonymous",)}, "questions; each row is a person"
-        ),
+        Option({"label": asked, "judge": ("=NAME",)}, "questions, all answered by NAME"),
+        Option({"label": asked, "judge": ("anonymous",)}, "questions; each row is a person"),
     ]
     raise NoJudgmentsError(told, question=Question("judge", told, options))
 
@@ -448,6 +456,9 @@ def _form(sheet: Sheet) -> Reading | None:
     person = next((n for n in people if _is_once(sheet[n])), None)
     if person is None or any(names.roles(n).keys() & {"item", "system"} for n in sheet.names):
         return None
+    rated = [n for n in sheet.names if "answer" in names.roles(n) and sheet[n].numeric_share == 1]
+    if len(rated) > MOST_OPTIONS:
+        return survey(sheet, rated, person, "one row each")
     questions = [
         n for n in sheet.names
         if n != person and is_few(sheet[n]) and sheet[n].n_distinct > 1
@@ -491,6 +502,8 @@ def question_lines(questions: Sequence[str]) -> list[Line]:
     if stems and len(set(stems)) < len(questions):
         task: Any = {"value": "{question}", "match": r"^(.*?)(?:_\d+| \[[^\[\]]*\])?$"}
         why = "the column without its number or bracket"
+    elif len(questions) > 1 and len({re.sub(r"\d+", "", q) for q in questions}) == 1:
+        task, why = {"value": re.sub(r"^[\W\d_]+", "", questions[0])}, "columns differ in numbers"
     else:
         task, why = {"value": "{question}"}, "a task for each question"
     return [
@@ -506,7 +519,7 @@ def survey(sheet: Sheet, questions: Sequence[str], person: Any, why: str) -> Rea
     cells = [chunk for name in questions for chunk in sheet.table.column(name).chunks]
     answers = Column("", "", pa.chunked_array(cells, pa.string()))
     kind, scale = "categorical", None
-    if has_steps(answers):
+    if has_steps(answers) or (answers.numeric_share == 1 and answers.n_distinct > MOST_LABELS):
         kind, scale = "scalar", scale_of(answers)
         lines = [("score", *line[1:]) if line[0] == "label" else line for line in lines]
     return Reading(

@@ -365,7 +365,7 @@ def _is_appraise(sample: Sample) -> bool:
 
 def _is_mturk(columns: Sequence[str]) -> bool:
     nested = any(name.startswith(("Input.", "Answer.")) for name in columns)
-    return nested and {"HITId", "WorkerId"} <= set(columns)
+    return {"HITId", "WorkerId", *(() if nested else ("AssignmentStatus",))} <= {*columns}
 
 
 QUOTING: tuple[dict[str, str], ...] = ({}, {"escape": "\\"}, {"quote": ""}, {"quote": "'"})

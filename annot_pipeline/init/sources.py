@@ -26,7 +26,14 @@ from annot_pipeline.init.groups import (
 )
 from annot_pipeline.init.planned import FORMAT, planned_mapping
 from annot_pipeline.init.presets import preset_readings
-from annot_pipeline.init.questions import ColumnsByRole, Line, Option, Question, Reading
+from annot_pipeline.init.questions import (
+    ColumnsByRole,
+    Line,
+    NoJudgmentsError,
+    Option,
+    Question,
+    Reading,
+)
 from annot_pipeline.init.samples import Sample, sheet_of
 from annot_pipeline.init.shapes import read_sheet
 from annot_pipeline.init.table import Choice, Sheet
@@ -109,7 +116,7 @@ def read_sources(
         readings = [OWN_COLUMNS[group.first.format](Choice(sheet))]
     else:
         readings = [] if by_role and not preset else preset_readings(sheet, group, preset)
-        readings = readings or read_sheet(sheet, group.first.format, by_role)
+        readings = readings or _read(group, sheet, by_role)
         readings = [_with_file_judges(group, reading, by_role) for reading in readings]
         readings = [tried(reading, group, sheet, by_role) for reading in readings]
     if len(readings) > 1 or len(group.samples) == 1:
@@ -137,6 +144,22 @@ def read_sources(
     if group.pattern is not None:
         return [_source(group, reading)]
     return [_source(single, reading) for single in group.split()]
+
+
+def _read(group: Group, sheet: Sheet, by_role: ColumnsByRole) -> list[Reading]:
+    """Return the readings of a table; where it is asked who judged, files are an answer, too."""
+    try:
+        return read_sheet(sheet, group.first.format, by_role)
+    except NoJudgmentsError as error:
+        if error.question is None or error.question.role != "judge" or len(group.samples) == 1:
+            raise
+        files = [
+            Option({**option.by_role, "judge": ("file",)}, "questions; each file is a judge")
+            for option in error.question.options
+            if option.by_role["judge"] == ("=NAME",)
+        ]
+        options = [*files, *error.question.options]
+        raise NoJudgmentsError(str(error), replace(error.question, options=options)) from None
 
 
 def _with_file_judges(group: Group, reading: Reading, by_role: ColumnsByRole) -> Reading:

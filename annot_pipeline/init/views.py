@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -145,6 +145,12 @@ MOST_COLUMNS = 400
 """Columns of a file that are looked at for shapes; tables with more are matrices by name."""
 OVER = "@of"
 """Column of a view: what ``each`` runs over, such as the names of columns or places in a list."""
+ELEMENT = "@element"
+"""Column of a view: objects with free keys, by which they are taken apart once more."""
+MOST_PAIRS = 12
+"""Of columns whose lists are equally long."""
+DEEPEST = 3
+"""Objects with free keys, one within another, of which each key is read."""
 _NUMBERED = re.compile(r"(\D|.*\D)(\d{1,3})")
 SPLITS = (None, ",", ";", "|")
 BETWEEN = (" vs. ", " vs ", *SPLITS[1:], "/", "_")
@@ -199,7 +205,7 @@ def rows_view(sheet: Sheet) -> View:
         cells = [parsed(cell) for cell in sheet[name].filled.slice(0, CELLS_LOOKED_AT).to_pylist()]
         if not cells or not all(map(_is_record, cells)):
             continue
-        paths = dict.fromkeys(path for value in cells for path in _paths(value))
+        paths = _paths_of(cells)
         if len(paths) <= VALUES_OFFERED:
             expressions |= {f"{name}.{path}": {"column": name, "json": path} for path in paths}
     expressions |= _pairs_in_cells(sheet)
@@ -231,25 +237,31 @@ def _value(cell: Any, expression: Mapping[str, str]) -> Any:
 def _pairs_in_cells(sheet: Sheet) -> dict[str, Any]:
     """Return two columns for each one whose cells hold two systems, beside what came out.
 
-    Names are few, others in each row, and most stand on both sides; no columns name systems.
+    Names are few, others in each row, and most stand on both sides, unless another column names
+    one of the two, or a tie; no columns name systems.
     """
     outcomes = [
         n for n in sheet.names
         if names.WORDS["outcomes"] & {*names.words(n)} or says_sides(sheet[n].counts)
     ]  # fmt: skip
-    if not outcomes or any(pair.are_systems for pair in pairs_among(sheet.names)):
+    if any(pair.are_systems for pair in pairs_among(sheet.names)):
         return {}
     columns: dict[str, Any] = {}
-    for name in sheet.names:
+    for name in sheet.names[:MOST_COLUMNS]:
         cells = sheet[name].filled.slice(0, CELLS_LOOKED_AT).to_pylist()
-        for between in (None, *BETWEEN) if name not in outcomes else ():
-            both = [_elements(cell, between) for cell in cells]
-            if not both or not all(isinstance(two, list) and len(two) == 2 for two in both):
+        for between in (None, *BETWEEN) if cells and name not in outcomes else ():
+            if not all(_is_two(_elements(cell, between)) for cell in cells):
                 continue
+            both = [_elements(cell, between) for cell in cells]
             first, second = ({str(two[side]) for two in both} for side in (0, 1))
-            is_few = ROWS_A_NAME * len(first | second) <= len(cells)
+            if ROWS_A_NAME * len(first | second) > len(cells):
+                continue
             are_shared = SHARED_NAMES * len(first | second) <= len(first & second)
-            if is_few and are_shared and all(two[0] != two[1] for two in both):
+            answers = ({*sheet[n].counts} for n in sheet.names if n not in (name, *outcomes))
+            is_pair = (are_shared and outcomes) or any(
+                len(a & first | a & second) > 1 >= len(a - first - second) for a in answers
+            )
+            if is_pair and all(two[0] != two[1] for two in both):
                 blank = r"\s+" if between and between != between.strip() else r"\s*"
                 written = f"{blank}{re.escape((between or '').strip())}{blank}"
                 sides = [{"match": f"^(.+?){written}"}, {"match": f"{written}(.+)$"}]
@@ -259,6 +271,10 @@ def _pairs_in_cells(sheet: Sheet) -> dict[str, Any]:
                 }
                 break
     return columns
+
+
+def _is_two(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2
 
 
 def says_sides(values: Iterable[str]) -> bool:
@@ -272,6 +288,12 @@ def _is_record(value: Any) -> bool:
     if isinstance(value, list):
         return len(value) == 1 and isinstance(value[0], dict)
     return isinstance(value, dict)
+
+
+def _paths_of(objects: Iterable[Any]) -> list[str]:
+    """Return the paths of all objects; none into lists that have several elements elsewhere."""
+    paths = dict.fromkeys(path for one in objects for path in _paths(one))
+    return [path for path in paths if not any(path.startswith(f"{other}.0.") for other in paths)]
 
 
 def _paths(node: Any, path: str = "") -> Iterator[str]:
@@ -364,7 +386,8 @@ def cell_views(sheet: Sheet) -> Iterator[View]:
     """Yield the views of lists in cells, of lists side by side, and of objects with free keys."""
     lists: dict[str, tuple[str | None, list[Any]]] = {}
     keyed: list[str] = []
-    for name in sheet.names[:MOST_COLUMNS]:
+    pairs = {expression["column"] for expression in _pairs_in_cells(sheet).values()}
+    for name in (n for n in sheet.names[:MOST_COLUMNS] if n not in pairs):
         cells = sheet[name].filled.slice(0, CELLS_LOOKED_AT).to_pylist()
         for split in SPLITS if cells else ():
             values = [_elements(cell, split) for cell in cells]
@@ -375,10 +398,10 @@ def cell_views(sheet: Sheet) -> Iterator[View]:
         if cells and all(isinstance(o, dict) for o in objects) and _has_free_keys(objects):
             keyed.append(name)
     by_length = {name: (split, [len(v) for v in values]) for name, (split, values) in lists.items()}
-    for first, second in combinations(by_length, 2):
-        if by_length[first] == by_length[second]:
-            yield _taken_apart("parallel", sheet, first, lists[first][0], [second])
-            yield _taken_apart("parallel", sheet, second, lists[second][0], [first])
+    alike = (two for two in combinations(by_length, 2) if by_length[two[0]] == by_length[two[1]])
+    for first, second in islice(alike, MOST_PAIRS):
+        yield _taken_apart("parallel", sheet, first, lists[first][0], [second])
+        yield _taken_apart("parallel", sheet, second, lists[second][0], [first])
     shapes = [("keys", name) for name in keyed]
     shapes += [("list", name) for name, (split, _) in lists.items() if split is None]
     for shape, name in shapes:
@@ -390,12 +413,19 @@ def cell_views(sheet: Sheet) -> Iterator[View]:
 
 
 def _within(view: View) -> Iterator[View]:
-    """Yield the views of lists of objects that the elements of a list, or objects, hold."""
+    """Yield the views of lists of objects that the elements of a list, or objects, hold.
+
+    Where these are objects with free keys, each by its key, views are of what they hold.
+    """
     for name in sorted(view.parts):
         cells = view.sheet[name].filled.slice(0, CELLS_LOOKED_AT).to_pylist()
         inner = [parsed(cell) for cell in cells]
         if inner and all(isinstance(i, list) and all(map(_is_record, i)) for i in inner):
             yield _taken_apart("list", view.sheet, name, None, [], within=view)
+        elif name == ELEMENT and len(view.each) < DEEPEST:
+            keys = _taken_apart("keys", view.sheet, name, None, [], within=view)
+            yield from _within(keys)
+            yield keys
 
 
 def _elements(cell: str, split: str | None) -> Any:
@@ -432,15 +462,24 @@ def _taken_apart(
 
     ``within``: the view whose elements hold the lists.
     """
-    variable = "k" if shape == "keys" else "b" if within and within.each else "a"
+    used = within.each if within else {}
+    variable = next(v for v in ("kst" if shape == "keys" else "abc") if v not in used)
     value = f"{{{variable}.value}}"
     more = {"split": split} if split is not None else {}
     each: dict[str, Any] = {variable: {"keys" if shape == "keys" else "list": name, **more}}
     expressions: dict[str, Any] = {}
     if within:
         place = sheet[name].expression
-        each = {**within.each, variable: {"list": place["column"], "json": place["json"]}}
-        expressions = {n: sheet[n].expression for n in within.parts if n != name}
+        place = place if isinstance(place, dict) else {"column": place}
+        within_cell = {k: v for k, v in place.items() if k == "json"}
+        each = {**used, variable: {next(iter(each[variable])): place["column"], **within_cell}}
+        expressions = {n: sheet[n].expression for n in within.parts if n not in (name, OVER)}
+        if name == ELEMENT or len(used) > 1:  # else the key is of a bundle of answers
+            outer = f"{_one(within.taken[0])} key" if len(used) == 1 else f"key {len(used)}"
+            sheet = Sheet(
+                [p.append_column(outer, p.column(OVER)) for p in sheet.parts], sheet.expressions
+            )
+            expressions[outer] = sheet[OVER].expression
     expressions[OVER] = {"value": f"{{{variable}}}"}
     tables: list[pa.Table] = []
     for part in sheet.parts:
@@ -460,11 +499,16 @@ def _taken_apart(
             elements += [*held.values()]
         rest = part.drop_columns([name, *beside]).take(pa.array(rows, pa.int64()))
         columns: dict[str, Any] = {OVER: places}
-        if any(isinstance(e, dict) for e in elements):
-            paths = dict.fromkeys(
-                p for e in elements[:2000] if isinstance(e, dict) for p in _paths(e)
-            )
-            for path in [*paths][:VALUES_OFFERED]:
+        if (
+            shape == "keys"
+            and all(isinstance(e, dict) for e in elements)
+            and _has_free_keys(elements)
+        ):
+            columns[ELEMENT] = list(map(_text, elements))
+            expressions[ELEMENT] = value
+        elif any(isinstance(e, dict) for e in elements):
+            paths = _paths_of(e for e in elements[:2000] if isinstance(e, dict))
+            for path in paths[:VALUES_OFFERED]:
                 own = path if path not in part.column_names else f"{name}.{path}"
                 columns[own] = [_text(json_at(e, path)) for e in elements]
                 expressions[own] = {"column": value, "json": path}
@@ -486,7 +530,8 @@ def _taken_apart(
                 column, pa.chunked_array([pa.array(columns[column], pa.string())])
             )
         tables.append(rest)
-    parts = tuple(columns)
+    outer_keys = [n for n, e in expressions.items() if n != OVER and {*e} == {"value"}]
+    parts = (*columns, *outer_keys)
     base, taken = (sheet, (name, *beside))
     if within:
         base, taken = within.base, within.taken or (place["column"],)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from annot_pipeline.errors import ConfigError
 from annot_pipeline.init import guess_campaign
 from tests.conftest import build_file
 from tests.init.conftest import Guess
@@ -50,3 +51,37 @@ def test_names_that_repeat_are_no_judges_and_no_question(tmp_path: Path, guess: 
     assert ("respondent 14",) in actual.used("judge")
     assert actual.used("task") == {("Is mars rock?",), ("Is it red?",)}
     assert "not mapped: Name (4 different)" in actual.notes
+
+
+def test_a_form_of_the_requesters_own_on_mturk(tmp_path: Path, guess: Guesses) -> None:
+    """Its fields have no prefix, and rows end before the columns for approval."""
+    names = [f"{n}_{k}_rating" for n in range(20) for k in range(1, 4)]
+    header = ["HITId", "AssignmentId", "WorkerId", "AssignmentStatus", "LifetimeApprovalRate"]
+    rows = [
+        ["h1", f"a{n}", f"w{n}", "Submitted", f"{90 + n % 9}% (9/10)",
+         *(str((7 * n + 13 * k) % 101) for k in range(60))]
+        for n in range(12)
+    ]  # fmt: skip
+    lines = [[*header, *names, "Approve", "Reject"], *rows]
+    path = tmp_path / "results.csv"
+    path.write_text("".join(",".join(f'"{cell}"' for cell in line) + "\n" for line in lines))
+    actual = guess(path)
+    assert actual.used("task") == {("rating",)}
+    assert len(actual.used("item")) == 60
+    assert actual.facts["fates"]["used"] == 12 * 60
+
+
+def test_a_model_that_stands_in_every_row_and_columns_that_end_alike_are_offered(
+    tmp_path: Path,
+) -> None:
+    questions = ("closed_value", "in_canvas_value", "readable_value", "overlap_value")
+    rows = [
+        {"diagram": f"{n}", "model": "gpt-4.1-mini", "tokens": 900 + 7 * n}
+        | {q: ("Yes", "No", "N/A")[n // k % 3] for k, q in enumerate(questions, start=1)}
+        for n in range(40)
+    ]
+    path = write(tmp_path / "v.csv", rows)
+    with pytest.raises(ConfigError, match="--judge model"):
+        guess_campaign([path], tmp_path)
+    with pytest.raises(ConfigError, match=f"--label {','.join(questions)}"):
+        guess_campaign([path], tmp_path, by_role={"judge": ("model",), "item": ("diagram",)})

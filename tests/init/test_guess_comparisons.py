@@ -511,3 +511,36 @@ def test_two_labels_in_each_cell_are_no_pair(tmp_path: Path) -> None:
     with pytest.raises(OpenError, match="Which column does") as error:
         guess_campaign([path], tmp_path)
     assert "system_a" not in (error.value.draft or "")
+
+
+def test_columns_that_name_one_of_two_in_a_cell_say_which_is_better(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    """The first is never the second of another pair."""
+    chance = random.Random(4)
+    pairs = [("base", "wide"), ("base", "deep"), ("plain", "wide"), ("plain", "deep")]
+    rows = [
+        (f"j{n % 3}", f"s{n // 3}", ",".join(pairs[n // 3 % 4]),
+         *(chance.choice([*pairs[n // 3 % 4], "same"]) for _ in range(2)))
+        for n in range(60)
+    ]  # fmt: skip
+    header = ("judge", "story", "options", "plot", "language")
+    actual = guess(write_csv(tmp_path / "v.tsv", [header, *rows], delimiter="\t"))
+    assert actual.used("task") == {("plot",), ("language",)}
+    of_plot = actual.judgments.filter(pc.equal(actual.judgments["task"], "plot"))
+    assert of_plot["preference"].to_pylist().count("tie") == sum(r[3] == "same" for r in rows)
+    n_first = sum(row[3] == row[2].split(",")[0] for row in rows)
+    assert of_plot["preference"].to_pylist().count("a") == n_first
+
+
+def test_pairs_without_an_answer_are_asked_about(tmp_path: Path, guess: Guesses) -> None:
+    """As rows (query, better, worse) of preferences that are given as lists of pairs."""
+    chance = random.Random(5)
+    rows = [(n % 4 + 100, *chance.sample(range(1000, 1030), 2)) for n in range(200)]
+    path = write_csv(tmp_path / "pairs.txt", rows, delimiter=" ")
+    with pytest.raises(OpenError, match="name the same things") as error:
+        guess_campaign([path], tmp_path)
+    assert "--item-a c2 --item-b c3 --preference =a" in str(error.value)
+    actual = guess(path, item_a="c2", item_b="c3", preference="=b", judge="=gpt")
+    assert actual.used("preference") == {("b",)}
+    assert actual.facts["fates"]["used"] == 200

@@ -208,3 +208,41 @@ def test_a_text_beside_which_another_differs_is_not_the_item(
     text = str(error.value)
     assert text.index("--item row") < text.index("--item seeker_post")
     assert len(guess(path, judge="=ann").used("item")) == 40  # both together, of one judge
+
+
+def by_question(*, named: bool) -> list[dict[str, Any]]:
+    """Answers of systems to the questions of a passage, with the reviews of each."""
+    chance = random.Random(8)
+
+    def reviews(system: str, n: int) -> list[dict[str, Any]]:
+        more = {"system": system} if named else {}
+        return [
+            {"worker": f"w{(n + k) % 5}", "rating": chance.randint(0, 100), **more,
+             "notes": [{"note": "wrong"}] * chance.randint(1, 3)}
+            for k in range(3)
+        ]  # fmt: skip
+
+    return [
+        {"passage": f"p{n}", "questions": {
+            f"q{n}-{q}": {s: {"text": f"{s} {n} {q}", "reviews": reviews(s, n)} for s in "xyz"}
+            for q in range(4)
+        }}
+        for n in range(10)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_systems_by_name_within_questions_by_name(
+    named: bool, tmp_path: Path, guess: Guesses
+) -> None:
+    """Notes, of which some reviews have one, are no answers."""
+    records = by_question(named=named)
+    actual = guess(write(tmp_path / "v.jsonl", records))
+    ratings = {
+        (review["worker"], str(review["rating"]))
+        for record in records for outputs in record["questions"].values()
+        for output in outputs.values() for review in output["reviews"]
+    }  # fmt: skip
+    assert actual.used("judge", "score") == ratings
+    assert actual.facts["fates"]["used"] == 10 * 4 * 3 * 3
+    assert len(actual.used("item")) == 10 * 4 * 3

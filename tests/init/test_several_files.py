@@ -202,3 +202,17 @@ def test_files_of_other_items_are_rather_one_judges(tmp_path: Path) -> None:
         guess_campaign([tmp_path / "in"], tmp_path)
     [question] = caught.value.questions
     assert question.options[-1].by_role == {"judge": ("file",)}
+
+
+def test_files_of_items_and_questions_may_be_a_judge_each(
+    tmp_path: Path, guess: Callable[..., Guess]
+) -> None:
+    for name, shift in (("darja", 0), ("giulio", 1), ("zhu", 2)):
+        rows = [(n, *((n // k + shift) % 3 for k in (1, 2, 3))) for n in range(20)]
+        write_csv(tmp_path / f"ratings-{name}.csv", [("id", "clear", "fluent", "true"), *rows])
+    paths = sorted(tmp_path.glob("*.csv"))
+    with pytest.raises(OpenError, match="--label clear,fluent,true --judge file"):
+        guess_campaign(paths, tmp_path)
+    actual = guess(*paths, label="clear,fluent,true", judge="file")
+    assert len(actual.used("judge")) == 3
+    assert actual.facts["fates"]["used"] == 3 * 20 * 3
