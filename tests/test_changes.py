@@ -61,6 +61,7 @@ def test_decisions_are_counted(changes, tmp_path, capsys):
     assert "changed decisions 1" in lines[4]
 
 
+@pytest.mark.slow
 def test_a_judgment_corrected_in_its_export_is_counted(changes):
     changes()
     actual = changes(export=EXPORT.replace("i0,w1,b", "i0,w1,a"))

@@ -145,6 +145,7 @@ def preference_tables(
     )
 
 
+@pytest.mark.slow
 def test_every_intact_preference_is_one_comparison(
     preferences: SimulatedPreferences, preference_tables: dict[str, pa.Table]
 ) -> None:

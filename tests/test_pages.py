@@ -91,6 +91,7 @@ def run_step(tmp_path: Path) -> Iterator[Callable[[str | list[str]], str]]:
         process.stdin.close()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "pages",
     [pytest.param(["model_judges.md"], marks=pytest.mark.slow), ["tutorial.md", "audit.md"]],

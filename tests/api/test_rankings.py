@@ -105,6 +105,7 @@ def test_labels_or_scores(votes):
         annot.agreement(votes, item="question", judge="worker")
 
 
+@pytest.mark.slow
 def test_plots(points, votes):
     ranking = annot.rank(points, **SCORES)
     axes = ranking.plot()

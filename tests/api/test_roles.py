@@ -108,6 +108,7 @@ OF_ANY = {
 TAKEN = {"item", "judge", "label"}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_columns_that_would_be_ignored_are_refused_with_the_reason(votes, function):
     roles = set(CANONICAL_FIELDS) - TAKEN

@@ -78,6 +78,7 @@ def test_every_gate_is_in_the_check_of_some_step(campaign):
     assert gates == {gate.name for gate in GATES if gate.stage != RELEASE}
 
 
+@pytest.mark.slow
 def test_a_run_takes_settings(campaign):
     definitions = build_definitions(campaign)
     job = definitions.resolve_job_def("small_nightly")

@@ -18,6 +18,7 @@ from tests.conftest import build_file
 RETRIES = {"retries": {"max": 2, "delay_seconds": 0}}
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize(
     "stopped",
     [

@@ -155,6 +155,7 @@ def test_nobody_can_accept_that_the_release_itself_is_wrong(campaign, name):
         accept(campaign, "unseen_judges", name)
 
 
+@pytest.mark.slow
 def test_a_candidate_of_other_settings_is_published_by_the_command_that_is_named(campaign):
     stopped(campaign)
     settings = json.loads((campaign / "campaign.yaml").read_text())
@@ -235,6 +236,7 @@ def test_a_candidate_can_be_asked_for_and_is_kept_on_request(campaign):
     assert Candidates(campaign / "store").runs() == [built.run]
 
 
+@pytest.mark.slow
 def test_a_candidate_is_compared_and_traced_by_its_run(campaign, capsys):
     stopped(campaign, keep=True)
     [run] = Candidates(campaign / "store").runs()

@@ -134,6 +134,7 @@ def _with_items(campaign: Path, text: str, path: str = "items.csv") -> None:
     (campaign / "campaign.yaml").write_text(json.dumps(document))
 
 
+@pytest.mark.slow
 def test_item_tables_that_name_the_person_are_refused(campaign):
     _with_items(campaign, f"item,text,by\ni0,an essay,written by {PERSON}\n")
     with pytest.raises(InputError, match="a cell of the item table names a forgotten person"):
@@ -249,6 +250,7 @@ def annotated(people: dict[str, int | str], **task: Any) -> list[dict[str, Any]]
     ]  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "form", ["list", *(pytest.param(form, marks=pytest.mark.slow) for form in ("gzip", "storage"))]
 )

@@ -282,6 +282,7 @@ def test_bisect_of_a_metric_reads_manifests_and_tables_of_statistics(campaign, c
     assert (document["metric"], document["task"]) == ("agreement.percent_agreement", None)
 
 
+@pytest.mark.slow
 def test_bisect_of_metrics_is_the_mean_of_all_tasks(tmp_path):
     campaign = write_campaign(tmp_path / "two", rows=None, sources=[{
         "path": "exports/*.csv", "format": "csv",

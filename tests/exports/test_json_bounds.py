@@ -59,6 +59,7 @@ def text_of(format_: str, value: str) -> str:
     return f'[{{"data": {record}, "annotations": [{annotation}]}}]'
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("value", BAD.values(), ids=BAD.keys())
 @pytest.mark.parametrize("format_", ["jsonl", "json", "label_studio"])
 def test_what_is_out_of_bounds_is_refused(tmp_path, format_, value):

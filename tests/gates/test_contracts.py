@@ -133,6 +133,7 @@ def test_order_and_nan(per_group):
     ]
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize("per_group", [1, 2, 100])
 @pytest.mark.parametrize("name", NAMES)
 def test_nulls_stand_where_they_may_alone(name, per_group):

@@ -229,6 +229,7 @@ def test_labels_that_the_release_has_are_not_new(build_campaign, stage_campaign)
     assert gate(stage_campaign(ANOTHER_SPELLING), "new_classes").level == "pass"
 
 
+@pytest.mark.slow
 def test_the_drift_of_models_asks_for_no_judgments_of_people(build_campaign, monkeypatch):
     released, asked = compare._released, []
 

@@ -28,6 +28,7 @@ def gate(built, name):
 SCORES = "item,judge,score\ni1,a,10\ni1,b,30\ni2,a,50\ni3,b,20\n"
 
 
+@pytest.mark.slow
 def test_scores_of_one_judgment(build_campaign, stage_campaign):
     actual = gate(stage_campaign({"a.csv": SCORES}, **campaign(FIELDS)), "single_judgment_scores")
     assert (actual.level, actual.value) == ("warn", 2 / 3)

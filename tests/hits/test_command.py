@@ -96,6 +96,7 @@ def test_the_first_round_needs_no_export_and_covers_every_item(folder, capsys):
     assert {row["n_judgments"] for row in plan} == {0}
 
 
+@pytest.mark.slow
 def test_after_a_build_the_batch_is_the_asset(campaign, capsys):
     folder = campaign
     actual = hits(capsys, folder)

@@ -100,6 +100,7 @@ def test_truth_tables_of_real_exports(
     assert set(table.fields) == {"item", "truth"}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("folder", "says"),
     [

@@ -97,6 +97,7 @@ def test_copies_fail_but_one(stage_campaign) -> None:
     assert by_judge["good03"][0] == "passed"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("sets", "fate"),
     [
@@ -238,6 +239,7 @@ def test_labels_of_people_who_share_no_item_with_most_are_not_certain(stage_camp
     assert {f"j{n:03}" for n in range(12, 16)} <= doubted
 
 
+@pytest.mark.slow
 def test_a_flood_that_decides_old_items_anew_stops_the_build(build_campaign) -> None:
     before, _ = night(17, 180, crowd(12), 5)
     build_campaign({"a.csv": HEAD + before}, **NAMES)

@@ -53,6 +53,7 @@ PLAIN = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "later",
     [
@@ -103,6 +104,7 @@ def scored(judge, score, text, *more, control="none", item="i0"):
     return ",".join([item, judge, str(score), control, text, *more])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("more", ["hit", "submitted_at", None])
 @pytest.mark.parametrize("control", ["bad_reference", "good_reference"])
 def test_controls_stay_with_what_their_judge_answered(stage_campaign, more, control):

@@ -237,6 +237,7 @@ def test_tasks_whose_judges_saw_other_texts(stage_campaign):
     assert gate(built, "changed_items").value == 0
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["native_id", "submitted_at"])
 @pytest.mark.parametrize("is_judged_anew", [True, False])
 def test_exports_that_repeat_judgments_with_the_new_text(stage_campaign, name, is_judged_anew):

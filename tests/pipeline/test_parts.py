@@ -196,6 +196,7 @@ LATE = "task,item,judge,label,truth,at\nlabels-02,late,newcomer,class-1,,2026-01
 
 
 # one file sorts before all others, one after them: what takes precedence is named, not numbered
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "name", ["labels-00-late.csv", pytest.param("labels-zz-late.csv", marks=pytest.mark.slow)]
 )

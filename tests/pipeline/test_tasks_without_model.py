@@ -115,6 +115,7 @@ def build_two_releases(folder: Path) -> None:
     build_file(folder)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("command", "more"),
     [

@@ -127,6 +127,7 @@ def test_bad_counts_are_rejected(tmp_path: Path, cell: str, reason: str) -> None
     assert distribution(built) == [("c1", "owl", 3)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("cell", "n"), [("3.0", 3), (" 3 ", 3), ("1e2", 100), ("2147483647", 2147483647)]
 )

@@ -34,6 +34,7 @@ def win_shares(rows: list[dict[str, str]]) -> tuple[np.ndarray, np.ndarray, np.n
     return codes[:, 0], codes[:, 1], np.array([SHARES.get(row["winner"], 0.5) for row in rows])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("judge", ["gpt-4-0125-preview", "claude-3-opus-20240229", "gpt-3.5-turbo"])
 def test_intervals_of_win_rates_cover(
     judgments: dict[str, list[dict[str, str]]], judge: str

@@ -27,6 +27,7 @@ def task_of(data: Path, name: str) -> LabelCodes:
     return words(data / "masc-wordsense" / "munged")[name]
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize("name", [*GOLD, *STOPPED_EARLY, *SLOW])
 def test_posteriors_are_near_their_limit(shared_data, name):
     task = task_of(shared_data, name)

@@ -35,6 +35,7 @@ def test_pairs_with_equal_answers_in_both_orders(shared_data: Path) -> None:
         assert result.n_consistent == int(published[run]["same_in_both_orders"]), run
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("judge", "share"),
     [

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.conftest import build_file
 
 
+@pytest.mark.slow
 def test_degraded_twins_are_paired(shared_campaigns, tmp_path):
     built = build_file(
         shared_campaigns / "appraise.yaml", f"store={tmp_path / 's'}", f"gold={tmp_path / 'g'}"

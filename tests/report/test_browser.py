@@ -406,6 +406,7 @@ def test_the_first_sections_print_on_few_sheets(browser, reports, paper):
         assert 1 <= len(sheets) <= MOST_SHEETS
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("width", [1440, 390])
 @pytest.mark.parametrize("name", ["example", "full"])
 def test_axe_finds_nothing(browser, reports, name, width):

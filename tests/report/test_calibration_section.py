@@ -78,6 +78,7 @@ def as_number(cell: str) -> float:
     )
 
 
+@pytest.mark.slow
 def test_held_out_labels_by_task(html, figures):
     head, *rows = cells(html, HELD_OUT)
     assert [row[0] for row in rows] == ["known &amp; told", UNKNOWN]

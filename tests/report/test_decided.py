@@ -72,6 +72,7 @@ def card(built: Built) -> str:
     return (built.publication.release.folder / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_labels_by_whose_they_are(built):
     actual = contents_of(built).labelled["decided"]
     sure = sum(r["certain"] and not r["adjudicated"] for r in built.rows("labels"))

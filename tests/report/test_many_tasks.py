@@ -55,6 +55,7 @@ def test_figures_of_some_tasks_say_so_and_the_other_rankings_are_there_to_open(h
     assert not Page(html).open
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("n_tasks", [40, pytest.param(500, marks=pytest.mark.slow)])
 def test_the_page_of_many_tasks_is_light_before_anything_is_opened(tmp_path: Path, n_tasks: int):
     release = many_tasks_campaign(tmp_path, n_tasks).publication.release

@@ -47,6 +47,7 @@ def test_one_verdict_that_is_proven_is_enough():
     assert "3 pairs" not in reason
 
 
+@pytest.mark.slow
 def test_what_a_person_decides_on_is_blank(make):
     """Blank is neither approved nor rejected, whatever is uploaded."""
     rows = [

@@ -208,6 +208,7 @@ def test_unpaired_controls_are_a_gate(pairs: Staged) -> None:
         assert f"{n} x {reason}" in gate.detail
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("contrast", "kinds"), [("paired", {"b"}), ("difference", {"b", "a"})])
 def test_controls_that_the_test_does_not_pair_are_not_missed(
     contrast: str, kinds: set[str], stage: Any

@@ -64,6 +64,7 @@ def test_a_scale_is_assumed_where_scores_tell_it_and_that_is_said(given_, score,
     assert scale["scale_low"] is None, "nothing else assumes it"
 
 
+@pytest.mark.slow
 def test_systems_are_ranked_by_easl_where_there_is_a_scale(stage_campaign):
     rows = [
         row(f"j{n}", f"s{n}/{system}", score, segment=f"s{n}", system=system)

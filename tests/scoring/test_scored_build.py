@@ -35,6 +35,7 @@ def table(release, name):
     return pyarrow.parquet.read_table(release / f"{name}.parquet")
 
 
+@pytest.mark.slow
 def test_gold_scores_as_gold(scored):
     actual = scored(lambda release: table(release, "label_distributions"))
     (task,) = actual["tasks"]

@@ -93,6 +93,7 @@ def test_nights_of_two_machines(campaign, s3, tmp_path, capsys):
     assert ReleaseLog(campaign / "store", URL).locations() == [URL]
 
 
+@pytest.mark.slow
 def test_the_objects_are_files_that_any_tool_reads(campaign, s3):
     labels = load_gold(URL, "labels")
     data = s3.cat_file(f"{KEY}/v0001/labels.parquet")

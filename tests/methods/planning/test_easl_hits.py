@@ -74,6 +74,7 @@ STATES = {
 }
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize("few", [1000, 1], ids=["all weighed", "by cells"])
 @pytest.mark.parametrize("name", STATES)
 def test_partners_have_the_distribution_of_the_naive_computation(name, few):

@@ -44,6 +44,7 @@ def digits_with(**environment: str) -> dict[str, str]:
     return json.loads(actual.stdout)
 
 
+@pytest.mark.slow
 def test_every_process_of_this_machine_computes_the_same():
     assert digits_with() == digits()
     assert digits_with(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1") == digits()
