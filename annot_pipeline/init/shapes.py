@@ -80,7 +80,7 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
         return _each_by_option(sheet, format_, by_role)
     named = {n for role, values in by_role.items() for n in values if is_column(role, n)}
     if not named <= {*rows.sheet.names}:
-        for view in cell_views(sheet):
+        for view in [*numbered_views(sheet), *cell_views(sheet)]:
             if named <= {*view.sheet.names}:
                 read_columns(view.sheet, by_role)
                 return read_view(view, format_, by_role)
@@ -141,9 +141,8 @@ def _is_near(readings: Sequence[Reading]) -> bool:
 def _others(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> Iterator[list[Reading]]:
     """Yield the complete readings of other views."""
     for view in [*numbered_views(sheet), *cell_views(sheet)]:
-        if by_role and not all(
-            n in view.sheet.names for r in by_role for n in by_role[r] if n[:1] != "="
-        ):
+        asked_for = {n for r, named in by_role.items() for n in named if is_column(r, n)}
+        if not asked_for <= {*view.sheet.names}:
             continue
         try:
             readings = read_view(view, format_, by_role)
@@ -151,6 +150,8 @@ def _others(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> Iterator[list
             continue
         asked = {q.role for r in readings for q in r.questions}
         is_deep = len(view.each) > 1  # it has all that other views of these rows have
+        if asked == {"item"} and view.shape == "numbered" and by_role:
+            yield readings  # side by side with its answers stands what they are about
         if not (asked <= {"item"} if is_deep else not asked) or not _uses_parts(view, readings):
             keyed = _keyed(sheet, view, format_) if view.shape == "keys" else []
             if keyed and not _is_open(keyed):

@@ -151,7 +151,7 @@ MOST_PAIRS = 12
 """Of columns whose lists are equally long."""
 DEEPEST = 3
 """Objects with free keys, one within another, of which each key is read."""
-_NUMBERED = re.compile(r"(\D|.*\D)(\d{1,3})")
+_NUMBERED = re.compile(r"(?:(\D|.*\D)(\d{1,3})|(\D+)(\d{1,3})(\D+))")
 SPLITS = (None, ",", ";", "|")
 BETWEEN = (" vs. ", " vs ", *SPLITS[1:], "/", "_")
 """What stands between two names in a cell, beside lists of JSON."""
@@ -319,21 +319,26 @@ def _text(value: Any) -> str | None:
 
 def numbered_views(sheet: Sheet) -> Iterator[View]:
     """Yield the view of families of columns with the same numbers: sys1, sys2, score1, score2."""
-    families: dict[str, list[int]] = {}
+    families: dict[tuple[str, str], list[int]] = {}
     for name in sheet.names[:MOST_COLUMNS]:
         match = _NUMBERED.fullmatch(name)
-        if match and match[2] == str(int(match[2])) and sheet[name].counts:
-            families.setdefault(match[1], []).append(int(match[2]))
-    by_numbers: dict[tuple[int, ...], list[str]] = {}
+        if match is None or not sheet[name].counts:
+            continue
+        number = match[2] or match[4]
+        is_of_system = bool(match[5] and names.roles(match[3]).keys() & {"system", "item"})
+        if number == str(int(number)) and not is_of_system:  # ranks stand beside systems, too
+            stem = (match[1] or match[3], match[5] or "")
+            families.setdefault(stem, []).append(int(number))
+    by_numbers: dict[tuple[int, ...], list[tuple[str, str]]] = {}
     for stem, found in families.items():
         by_numbers.setdefault(tuple(sorted(found)), []).append(stem)
     for numbers, stems in by_numbers.items():
         if len(numbers) > 1 and len(stems) > 1:
             is_range = numbers == tuple(range(numbers[0], numbers[-1] + 1))
             each = f"{numbers[0]}..{numbers[-1]}" if is_range else [*map(str, numbers)]
-            columns = {stem: [f"{stem}{n}" for n in numbers] for stem in stems}
+            columns = {a + b: [f"{a}{n}{b}" for n in numbers] for a, b in stems}
             taken = [name for names in columns.values() for name in names]
-            expressions = {stem: stem + "{i}" for stem in stems}
+            expressions = {a + b: f"{a}{{i}}{b}" for a, b in stems}
             yield _side_by_side(
                 "numbered", sheet, columns, expressions, {"i": each}, {"value": "{i}"},
                 [*map(str, numbers)], taken,

@@ -246,3 +246,21 @@ def test_systems_by_name_within_questions_by_name(
     assert actual.used("judge", "score") == ratings
     assert actual.facts["fates"]["used"] == 10 * 4 * 3 * 3
     assert len(actual.used("item")) == 10 * 4 * 3
+
+
+def test_statements_and_their_answers_by_number(tmp_path: Path, guess: Guesses) -> None:
+    """The number stands in the middle of a name; nobody is named."""
+    header = ["event", *(f"statement_{n}" for n in range(1, 4)), *(f"S{n}Yes" for n in (1, 2, 3))]
+    rows = [
+        [f"e{n // 3}", *(f"text {k} of {n // 3}" for k in range(3)),
+         *("pn"[(n * k) % 2] for k in range(3))]
+        for n in range(30)
+    ]  # fmt: skip
+    path = write_csv(tmp_path / "v.csv", [header, *rows])
+    with pytest.raises(ConfigError, match="--item statement_"):
+        guess_campaign([path], tmp_path, by_role={"judge": ("anonymous",)})
+    actual = guess(path, judge="anonymous", item="statement_")
+    assert actual.used("item", "label") == {
+        (f"text {k} of {n // 3}", "pn"[(n * k) % 2]) for n in range(30) for k in range(3)
+    }
+    assert actual.facts["fates"]["used"] == 90
