@@ -8,7 +8,10 @@ belong here: which file it is, how large it may be, and what to do about it.
 
 from __future__ import annotations
 
+import ast
 import json
+import re
+from collections.abc import Callable
 from typing import Any
 
 DEEPEST = 100
@@ -17,6 +20,12 @@ LONGEST_NUMBER = 4_000
 """Characters of a number: Python converts up to 4,300 digits."""
 LONGEST_EXPONENT = 3
 """Digits of an exponent: floats end at 308."""
+LONGEST_LITERAL = 1 << 20
+"""Characters of a list that Python wrote; its parser takes much memory."""
+_LITERAL = re.compile(r"(?s)\s*(\(|[\[{](?=.*('|None|True|False)))")
+"""Where JSON is wrong for another reason, its error is shown."""
+_AMISS = re.compile(r"(?<!\\)(\\\\)*\\[^\\'\"abfnrtvxuUN0-7\n]|[eE][+-]?\d{4}")
+"""Escapes of which Python warns, and exponents that it rounds to 0 or infinity."""
 TOO_DEEP, TOO_LONG = "nested too deeply", f"a number of more than {LONGEST_NUMBER:,} characters"
 
 
@@ -83,3 +92,39 @@ def refuse_deep(value: Any) -> None:
         if not level:
             return
     raise JsonError(TOO_DEEP)
+
+
+def parse_cell(cell: str, parse: Callable[[str], Any] = parse_bounded_json) -> Any:
+    """Return the value of a cell: JSON, or a list or dict as Python writes it.
+
+    Raises
+    ------
+    ValueError
+        As of ``parse``, which takes JSON.
+    """
+    try:
+        return parse(cell)
+    except ValueError:
+        written = _json_of_literal(cell)
+        if written is None:
+            raise
+        return parse(written)
+
+
+def _json_of_literal(text: str) -> str | None:
+    """Return as JSON what Python wrote, as pandas leaves lists and dicts in cells of csv.
+
+    None where it is neither: other objects, a key given twice, or more than `LONGEST_LITERAL`.
+    """
+    if len(text) > LONGEST_LITERAL or not _LITERAL.match(text) or _AMISS.search(text):
+        return None
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Dict):
+                keys = [key.value for key in node.keys if isinstance(key, ast.Constant)]
+                if len({*map(str, keys)}) < len(node.keys):
+                    return None
+        return json.dumps(ast.literal_eval(tree))
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        return None

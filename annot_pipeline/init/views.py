@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from annot_pipeline.bounded_json import JsonError, parse_bounded_json
+from annot_pipeline.bounded_json import JsonError, parse_cell
 from annot_pipeline.contracts.answer_text import value_text
 from annot_pipeline.init import names
 from annot_pipeline.init.table import Sheet
@@ -193,7 +193,7 @@ def parsed(cell: str | None) -> Any:
     if not cell or cell.lstrip()[:1] not in "[{":
         return cell
     try:
-        return parse_bounded_json(cell)
+        return parse_cell(cell)
     except JsonError:
         return cell
 

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import regex
 
-from annot_pipeline.bounded_json import JsonError, parse_bounded_json
+from annot_pipeline.bounded_json import JsonError, parse_bounded_json, parse_cell
 from annot_pipeline.config import (
     CaptureExpression,
     ColumnExpression,
@@ -294,11 +295,13 @@ def _steps_of_column(expression: ColumnExpression, bindings: Bindings, field: st
 def json_step(path: str, field: str) -> Callable[[str | None], str | None]:
     """Return the step that takes what a path names in a cell of JSON; ``field`` is for messages."""
 
+    parse = partial(parse_bounded_json, parse_int=Number, parse_float=Number)
+
     def step(value: str | None) -> str | None:
         if not value:
             return None
         try:
-            node: Any = parse_bounded_json(value, parse_int=Number, parse_float=Number)
+            node: Any = parse_cell(value, parse)
             text = value_text(json_at(node, path))
         except JsonError:
             raise RejectionError(f"{field} is not JSON" + _detail(field, value)) from None

@@ -11,12 +11,14 @@ import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.bounded_json import parse_cell
 from annot_pipeline.config import (
     EachBestWorst,
     EachColumn,
@@ -247,6 +249,9 @@ def _best_and_worst(each: EachBestWorst, cells: list[str]) -> _Held:
     return _Held([*items], [answers.get(item, "0") for item in items])
 
 
+_parse = partial(parse_json, has_nan=True)
+
+
 def _elements(each: EachOfCells, cell: str | None) -> _Held:
     if isinstance(each, EachBestWorst):
         return _best_and_worst(each, [c.strip() for c in (cell or "").split(BESIDE)])
@@ -257,7 +262,7 @@ def _elements(each: EachOfCells, cell: str | None) -> _Held:
         inner: Any = [element.strip() for element in cell.split(each.split)]
     else:
         try:
-            inner = json_at(parse_json(cell, has_nan=True), each.json_path)
+            inner = json_at(parse_cell(cell, _parse), each.json_path)
         except ValueError as error:
             return _Held([], [], problem=f"{each.column} is not JSON: {error}")
     if inner is None:
@@ -311,7 +316,7 @@ def elements(cell: str) -> list[str]:
     """Return the elements of a JSON list as text; of other text, itself; none of a blank."""
     if cell.lstrip().startswith("["):
         try:
-            inner = parse_json(cell, has_nan=True)
+            inner = parse_cell(cell, _parse)
         except ValueError:
             inner = None
         if isinstance(inner, list):
