@@ -208,6 +208,7 @@ class _Site:
         if not old:
             problem = Problem(facts["version"], "it is the first release")
             raise StoreError("there is nothing to compare with", [problem])
+        self.pages.releases().get_or_candidate(old)  # removed while its changes are remembered?
         return "diff", facts | {"old": old, "rows": self.pages.changes(old, facts["version"])}
 
     def cause(self, asked: dict[str, str]) -> tuple[str, dict[str, Any]]:

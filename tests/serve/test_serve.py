@@ -226,12 +226,15 @@ def test_addresses_lead_nowhere_but_to_releases(client, release):
 def test_a_release_that_is_pruned_while_its_page_is_open_is_gone(small, tmp_path):
     campaign = shutil.copytree(folder_of(small), tmp_path / "campaign")
     client = client_of(campaign)
-    assert client.get("/items", params={"release": "v0001"}).status_code == 200
+    links_to_it = ("/items?release=v0001", "/report?release=v0001", "/diff?release=v0002")
+    assert [client.get(link).status_code for link in links_to_it] == [200] * 3
     releases = Releases.for_campaign(load_campaign(campaign))
     releases.remove(["v0001"])
-    answer = client.get("/items", params={"release": "v0001"})
-    assert answer.status_code == 404
-    assert "v0001" in answer.text
+    for link in (*links_to_it, "/diff?release=v0002&old=v0001", "/judges?release=v0001"):
+        answer = client.get(link)
+        assert answer.status_code == 404, link
+        assert "no release v0001" in answer.text
+        assert "annot prune or forget removed it; there are v0002" in answer.text
 
 
 def test_hostile_cells_are_texts(tmp_path):
