@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence, Set
+from functools import cache, partial
 from itertools import pairwise
 from statistics import fmean
 from typing import Any
@@ -17,6 +18,7 @@ from annot_pipeline.audit.diff.releases import Diff, diff_releases
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage.manifest_changes import (
+    code_changes,
     export_changes,
     release_figures,
     setting_changes,
@@ -47,7 +49,7 @@ def bisect_name(
     campaign
         Whose releases.
     name
-        An item of the newest release, else a metric.
+        An item, else a metric.
     task
         The only task to look at; None: all.
     progress
@@ -63,7 +65,9 @@ def bisect_name(
     StoreError
         There is no such item or metric, or a release cannot be read.
     """
-    if _values(Releases.for_campaign(campaign).get(), name, task):
+    releases = Releases.for_campaign(campaign)
+    every = map(releases.get, releases.versions()[::-1] or ["latest"])
+    if any(_values(release, name, task) for release in every):
         return {"item": name, "changes": bisect(campaign, name, task, progress=progress)}
     return bisect_metric(campaign, name, task)
 
@@ -94,25 +98,28 @@ def bisect(
     Returns
     -------
     list of dict
-        By task: ``table``, ``column`` and ``value``; ``since``, the first release that has it, and
-        ``created_at``; ``before``, the release before that, and ``value_before`` (null: the item
-        was not in it); ``causes``, ``exports`` added or changed, and ``judgments`` of the item that
-        changed. ``before`` is null where all releases have the value.
+        By task: ``table``, ``column`` and ``value`` (null: the newest release does not have the
+        item); ``since``, the first release that has it, and ``created_at``; ``before``, the release
+        before that, and ``value_before`` (null: the item was not in it); ``causes``, ``decision``
+        of a person, ``exports`` added or changed, ``settings``, and ``judgments`` of the item that
+        changed. ``before`` is null where all releases have the value. Of a rollback, only the cause
+        and the decision are given.
 
     Raises
     ------
     StoreError
-        The newest release does not have the item, or a release cannot be read.
+        No release has the item, or a release cannot be read.
     """
     releases = Releases.for_campaign(campaign)
-    versions = releases.versions()
-    newest = releases.get()
+    newest, older = releases.get(), releases.versions()[-2::-1]
     current = _values(newest, item, task)
+    for version in older if not current else ():
+        current = current or dict.fromkeys(_values(releases.get(version), item, task))
     if not current:
         raise _no_such(newest, item, task)
     since = dict.fromkeys(current, newest)
     before: dict[tuple[str, str], tuple[Release, Any]] = {}
-    for _, version in pairwise(versions[::-1]):
+    for version in older:
         open_keys = current.keys() - before.keys()
         if not open_keys:
             break
@@ -124,7 +131,7 @@ def bisect(
                 since[key] = release
             else:
                 before[key] = release, values.get(key)
-    diffs: dict[str, Diff] = {}
+    diff = cache(partial(diff_releases, campaign, tables=tuple(VALUES), progress=progress))
     documents = []
     for key in sorted(current):
         first, (table, of_task) = since[key], key
@@ -135,13 +142,9 @@ def bisect(
         }  # fmt: skip
         if key in before:
             old, document["value_before"] = before[key]
-            document["before"] = old.version
-            if first.version not in diffs:
-                pair = (old.version, first.version)
-                diffs[first.version] = diff_releases(
-                    campaign, pair, tables=tuple(VALUES), progress=progress
-                )
-            document |= _causes(campaign, diffs[first.version], document)
+            document |= {"before": old.version, "judgments": []} | _step(old, first)
+            if not (document["decision"] or {}).get("restored"):
+                document |= _causes(campaign, diff((old.version, first.version)), document)
         documents.append(document)
     return documents
 
@@ -165,8 +168,9 @@ def bisect_metric(campaign: LoadedCampaign, name: str, task: str | None = None) 
     dict
         ``metric``, its whole name, and ``task``; ``question``, of a gate; ``values``, by release:
         ``version``, ``value``, ``level`` (of a gate); ``since`` and ``before``, the releases of the
-        largest step, with ``value`` and ``value_before``; ``exports`` and ``settings`` that changed
-        between them. ``before`` is null where all releases have one value.
+        largest step, with ``value`` and ``value_before``; of this step ``causes``, the ``decision``
+        of a person, ``exports`` and ``settings`` that changed. ``before`` is null where all
+        releases have one value.
 
     Raises
     ------
@@ -204,16 +208,35 @@ def bisect_metric(campaign: LoadedCampaign, name: str, task: str | None = None) 
     steps = [(values[0], values[0]), *pairwise(values)]
     before, after = max(steps, key=lambda step: abs(step[1]["value"] - step[0]["value"]))
     if before["value"] != after["value"]:
-        by_version = {release.version: release.manifest for release in releases}
-        old, new = by_version[before["version"]], by_version[after["version"]]
-        changes = export_changes(old, new).values()
         document |= {
             "since": after["version"], "value": after["value"], "before": before["version"],
             "value_before": before["value"],
-            "exports": [row["name"] for rows in changes for row in rows],
-            "settings": [list(setting_in_words(change)) for change in setting_changes(old, new)],
+            **_step(store.get(before["version"]), store.get(after["version"])),
         }  # fmt: skip
     return document
+
+
+def _step(old: Release, new: Release) -> Document:
+    """Return what is new in a release since another: causes, decision, exports and settings.
+
+    Of a rollback the exports and settings are no cause: they are those of the older release again.
+    """
+    decision = new.manifest.get("decision")
+    step: Document = {"decision": decision, "exports": [], "settings": []}
+    if restored := (decision or {}).get("restored"):
+        return step | {"causes": [f"rollback to {restored}"]}
+    exports = export_changes(old.manifest, new.manifest)
+    settings = setting_changes(old.manifest, new.manifest)
+    causes = {f"exports {how}": rows for how, rows in exports.items()} | {
+        "settings": settings,
+        "code": code_changes(old.manifest, new.manifest),
+        "a person was forgotten": (decision or {}).get("forgets_person"),
+    }
+    return step | {
+        "causes": [cause for cause, is_there in causes.items() if is_there],
+        "exports": [row["name"] for rows in exports.values() for row in rows],
+        "settings": [list(setting_in_words(change)) for change in settings],
+    }
 
 
 def _metrics(release: Release, task: str | None) -> dict[str, float]:
@@ -294,14 +317,9 @@ def _causes(campaign: LoadedCampaign, diff: Diff, document: Document) -> Documen
         judgments = rows.slice(0, MOST).to_pylist()
         add_lines(campaign, (diff.old, diff.new), judgments)
     files = {row[f"{age}_file"] for row in judgments for age in ("old", "new")}
-    exports = [
-        export["name"]
-        for how in ("added", "changed", "removed")
-        for export in diff.inputs["exports"][how]
-    ]
-    causes = next(iter(cells["causes"].to_pylist()), None)
+    exports = document["exports"]
     return {
-        "causes": causes or [],
+        "causes": next(iter(cells["causes"].to_pylist()), None) or [],
         "exports": sorted(set(exports) & files) or exports,
         "judgments": [{n: v for n, v in row.items() if v is not None} for row in judgments],
     }

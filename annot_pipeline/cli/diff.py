@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from annot_pipeline.cli.arguments import TABLES
-from annot_pipeline.cli.common import Document, check_output, load, say, show, typed
+from annot_pipeline.cli.common import Document, check_output, decision_text, load, say, show, typed
 from annot_pipeline.cli.render import fields, table, text
 from annot_pipeline.errors import Problem, StoreError, first_of, row_and_line
 
@@ -55,8 +55,7 @@ def run_diff(arguments: argparse.Namespace) -> int:
     if paths:
         write_diff(diff, paths)
         document |= dict(zip(("path", "judgments_path"), map(str, paths), strict=False))
-    show(arguments, document, lambda: diff_lines(document))
-    return 0
+    return show(arguments, document, lambda: diff_lines(document))
 
 
 def _parent(campaign: LoadedCampaign) -> str:
@@ -84,24 +83,30 @@ def run_bisect(arguments: argparse.Namespace) -> int:
     campaign = load(arguments)
     document = bisect_name(campaign, arguments.name, arguments.task, progress=say)
     document |= {"campaign": campaign.settings.campaign}
-    show(arguments, document, lambda: _bisected(document, typed(arguments)))
-    return 0
+    return show(arguments, document, lambda: _bisected(document, typed(arguments)))
 
 
 def _bisected(document: Document, campaign: str) -> Iterator[str]:
     if "metric" in document:
         yield from _moved(document, campaign)
     for row in document.get("changes", ()):
-        yield f"{row['task']}: {row['column']} of {row['item']} is {row['value']}"
+        value, was = ("not there" if v is None else v for v in (row["value"], row["value_before"]))
+        yield f"{row['task']}: {row['column']} of {row['item']} is {value}"
         if row["before"] is None:
             yield f"  since {row['since']} ({row['created_at']}), the oldest release that is there"
             continue
-        was = "not there" if row["value_before"] is None else row["value_before"]
         yield f"  since {row['since']} ({row['created_at']}); in {row['before']} it was {was}"
-        yield from fields(row, {"causes": "  by", "exports": "  exports"})
+        yield from _why(row)
         judgments = [_with_locations(judgment) for judgment in row["judgments"][:JUDGMENTS]]
         yield from table("", judgments, JUDGMENT, longest=LONGEST, below=FILES)
         yield f"next: annot diff {campaign} {row['before']} {row['since']}"
+
+
+def _why(step: Document) -> Iterator[str]:
+    """Yield why something changed in a release: causes, and what a person decided."""
+    decided = step | {"decision": decision_text(step["decision"])}
+    names = ("decision", "exports", "settings")
+    yield from fields(decided, {"causes": "  by", **{name: f"  {name}" for name in names}})
 
 
 def _moved(document: Document, campaign: str) -> Iterator[str]:
@@ -113,7 +118,7 @@ def _moved(document: Document, campaign: str) -> Iterator[str]:
         return
     was, is_ = text(document["value_before"]) or "0", text(document["value"]) or "0"
     yield f"  the largest step: {document['before']} {was}, {document['since']} {is_}"
-    yield from fields(document, {"exports": "  exports", "settings": "  settings"})
+    yield from _why(document)
     yield f"next: annot diff {campaign} {document['before']} {document['since']}"
 
 

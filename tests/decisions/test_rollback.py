@@ -235,6 +235,53 @@ def test_bisect_names_release_export_and_cause(campaign, capsys):
     assert "exports/b.csv row 2 (line 3)" in out
 
 
+WRONG = "item,judge,label\n" + "".join(f"i1,x{n},a\n" for n in range(9))
+
+
+def test_bisect_blames_the_rollback_not_the_export_that_it_dropped(campaign, capsys):
+    """The label of i1 is b, a by the export of the third release, and b again."""
+    (campaign / "exports" / "c.csv").write_text(WRONG)
+    rebuilt(campaign)
+    assert bisect(load_campaign(campaign), "i1")[0]["exports"] == ["exports/c.csv"]
+    back(campaign, "v0002")
+    [change] = bisect(load_campaign(campaign), "i1")
+    assert (change["since"], change["before"]) == ("v0004", "v0003")
+    assert (change["value_before"], change["value"]) == ("a", "b")
+    assert (change["causes"], change["exports"]) == (["rollback to v0002"], [])
+    assert change["decision"]["restored"] == "v0002"
+    assert main(["bisect", str(campaign), "i1"]) == 0
+    shown = capsys.readouterr().out
+    assert "by: rollback to v0002\n" in shown
+    assert "decision: restored v0002, by ann: b.csv is wrong" in shown
+    assert "c.csv" not in shown
+
+
+def test_bisect_of_an_item_that_a_rollback_took_away(campaign, capsys):
+    back(campaign)
+    [change] = bisect(load_campaign(campaign), "i9")
+    assert (change["value_before"], change["value"]) == ("a", None)
+    assert (change["since"], change["causes"]) == ("v0003", ["rollback to v0001"])
+    assert main(["bisect", str(campaign), "i9"]) == 0
+    assert "label of i9 is not there" in capsys.readouterr().out
+
+
+def test_bisect_of_a_metric_names_the_cause_of_the_largest_step(campaign, capsys):
+    loaded = load_campaign(campaign)
+    assert bisect_metric(loaded, "used")["causes"] == ["exports added"]
+    (campaign / "exports" / "c.csv").write_text(EXPORT.replace(",w", ",x"))
+    (campaign / "campaign.yaml").write_text(json.dumps(SETTINGS | {"seed": 5}))
+    rebuilt(campaign)
+    third = bisect_metric(loaded, "used")
+    assert (third["since"], third["causes"]) == ("v0003", ["exports added", "settings"])
+    assert third["settings"] == [["seed", "default", "5"]]
+    back(campaign)
+    step = bisect_metric(loaded, "used")
+    assert (step["since"], step["before"]) == ("v0004", "v0003")
+    assert (step["causes"], step["exports"]) == (["rollback to v0001"], [])
+    assert main(["bisect", str(campaign), "used"]) == 0
+    assert "by: rollback to v0001\n  decision: restored v0001, by ann" in capsys.readouterr().out
+
+
 def test_bisect_of_a_gate_names_the_release_of_the_largest_step(campaign, capsys):
     """The second release has four items of six with one judgment, the first none."""
     loaded = load_campaign(campaign)

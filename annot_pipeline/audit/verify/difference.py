@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -66,8 +68,7 @@ def first_difference(
 
 def _of_schemas(old: pa.Schema, new: pa.Schema) -> Difference:
     for name in [*old.names, *new.names]:
-        fields = [s.field(name) if name in s.names else None for s in (old, new)]
-        texts = [_field_text(f) for f in fields]
+        texts = [_field_text(s.field(name) if name in s.names else None) for s in (old, new)]
         if texts[0] != texts[1]:
             return Difference(None, name, {}, *texts)
     if old.names != new.names:
@@ -83,13 +84,9 @@ def _field_text(field: pa.Field | None) -> str:
 
 
 def _aligned_rows(*tables: Sequence[Path]) -> Iterator[tuple[pa.Table, pa.Table]]:
-    """Yield rows of both tables in steps of one size; the shorter one ends with no rows."""
-    a, b = (_steps(paths) for paths in tables)
-    while True:
-        pair = next(a), next(b)
-        if not any(t.num_rows for t in pair):
-            return
-        yield pair
+    """Return rows of both tables in steps of one size; the shorter one ends with no rows."""
+    pairs = zip(*map(_steps, tables), strict=False)  # without end
+    return takewhile(lambda pair: any(rows.num_rows for rows in pair), pairs)
 
 
 def _steps(paths: Sequence[Path]) -> Iterator[pa.Table]:
@@ -140,14 +137,9 @@ def _first(a: pa.ChunkedArray, b: pa.ChunkedArray) -> int | None:
         a, b = (column.combine_chunks().view(pa.int64()) for column in (a, b))
     if a.equals(b):
         return None
-    low, high = 0, len(a)  # rows before `low` are equal, those before `high` are not
-    while high - low > 1:
-        middle = (low + high) // 2
-        if a.slice(low, middle - low).equals(b.slice(low, middle - low)):
-            low = middle
-        else:
-            high = middle
-    return low
+    return bisect_left(
+        range(len(a)), True, key=lambda row: not a.slice(0, row + 1).equals(b.slice(0, row + 1))
+    )
 
 
 def _key(table: pa.Table, key: Sequence[str], row: int) -> dict[str, Any]:

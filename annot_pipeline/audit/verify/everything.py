@@ -117,8 +117,7 @@ def _differing_exports(
     """
     if not manifests:
         return None
-    version = max(manifests, key=number)
-    manifest = manifests[version]
+    version, manifest = max(manifests.items(), key=lambda named: number(named[0]))
     has_key = not (weak_key(campaign) or other_key(campaign, manifest))
     try:
         exports = arrived_exports(campaign, manifest, has_key=has_key)
