@@ -6,6 +6,7 @@ nobody looks at in Dagster run in the step of the next stage that has an asset.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -88,6 +89,18 @@ class Layout:
     translate: Translate | None = None
 
 
+FILES = defaultdict[str, dict[str, None]](dict)
+"""Campaign files that this process has loaded, by the key of their resource."""
+
+
+class CampaignKey(str):
+    """Key of a campaign's resource: in Dagster's error on two of one name it names both files."""
+
+    def __format__(self, _: str) -> str:
+        do = "give one another name (campaign), and a store and gold of its own"
+        return f"{self!s} (of the campaigns {' and '.join(FILES[self])}: {do})"
+
+
 @dataclass(frozen=True)
 class CampaignAssets:
     """The assets of a campaign in a layout."""
@@ -106,6 +119,12 @@ class CampaignAssets:
     def settings_key(self) -> str:
         """Return the key of the resource whose run config overrides settings."""
         return f"{self.name}_settings"
+
+    @property
+    def resources(self) -> dict[str, RunSettings]:
+        """Return the resource whose run config overrides settings, by a key of this campaign."""
+        FILES[self.settings_key][str(self.campaign.file)] = None
+        return {CampaignKey(self.settings_key): RunSettings()}
 
     def campaign_of(self, context: dg.AssetExecutionContext) -> LoadedCampaign:
         """Return the campaign with the settings that the config of a run overrides.

@@ -35,15 +35,9 @@ def publish_candidate_job(assets: CampaignAssets) -> dg.JobDefinition:
             ),
         )  # fmt: skip
         for event in release_events(assets, build, publication, context.instance):
-            context.log_event(
-                dg.AssetMaterialization(
-                    event.asset_key or assets.release_key,
-                    metadata=event.metadata,
-                    tags={"dagster/data_version": event.data_version.value}
-                    if event.data_version
-                    else None,
-                )
-            )
+            version, key = event.data_version, event.asset_key or assets.release_key
+            tags = {"dagster/data_version": version.value} if version else None
+            context.log_event(dg.AssetMaterialization(key, metadata=event.metadata, tags=tags))
         log_check(context, assets.release_key, release_check(assets, publication.checks))
         log_check(context, assets.release_key, expectation_result(assets))
 

@@ -21,7 +21,7 @@ from assets_defs.alerts import (
     resolved,
 )
 from assets_defs.automation import nightly_job, nightly_schedule
-from assets_defs.campaign_assets import CampaignAssets, Layout, RunSettings, Translate
+from assets_defs.campaign_assets import CampaignAssets, Layout, Translate
 from assets_defs.decisions import publish_candidate_job
 from assets_defs.expectations import expectation_check
 from assets_defs.release import release_asset
@@ -101,7 +101,7 @@ def definitions_of(
         ],
         asset_checks=[expectation_check(assets)],
         jobs=jobs,
-        resources={assets.settings_key: RunSettings()},
+        resources=assets.resources,
         schedules=[schedule],
         sensors=[
             exports_sensor(campaign, job),

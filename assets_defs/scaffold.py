@@ -3,44 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 from pathlib import Path
+from string import Template
 
 import click
 import dagster as dg
 from pydantic import BaseModel, Field
 
-CAMPAIGN = """\
-# Campaign {name}: settings of a build. Paths are relative to this file.
-# All settings: docs/reference/settings.md of annot-pipeline.
-#
-# 1. Put exports into {data}/exports, from here.
-# 2. Let annot guess what they hold, or edit `sources` by hand:
-#      annot init {data}/exports -o . --force
-# 3. annot validate .     what maps to what, what would be rejected; writes nothing
-# 4. Launch the job {name}_nightly, or switch on its schedule or sensor.
-
-campaign: {name}
-
-store: {data}/store  # working state, outside the code; another disk will do
-gold: {data}/gold    # releases: a folder, or s3://bucket/prefix
-
-sources:
-  - path: {data}/exports/*.csv
-    format: csv  # or jsonl, parquet, mturk, label_studio, ...
-    fields:      # what annot calls it: the column of the export
-      item: item
-      judge: judge
-      label: label  # or score, for numbers on a scale
-
-schedule:
-  cron: "0 2 * * *"
-  timezone: UTC
-  active: false            # true: as soon as a daemon runs
-  sensor: {{active: false}}  # true: a build whenever exports are new or changed
-"""
-
+TEMPLATE = Path(__file__).with_name("campaign_template.yaml")
 IGNORED = "# data, which is not part of the project\n*\n"
 PROJECT = ("pyproject.toml", "dg.toml")
 
@@ -50,7 +23,7 @@ class ScaffoldParams(BaseModel):
 
     exports: str | None = Field(
         default=None,
-        description="Path of an export or folder of exports, from which campaign.yaml is guessed.",
+        description="Exports from which campaign.yaml is guessed: a file, a folder, a glob.",
     )
 
 
@@ -86,17 +59,37 @@ def data_folder(folder: Path) -> Path:
 def _campaign_text(folder: Path, data: Path, params: ScaffoldParams) -> str:
     relative = os.path.relpath(data, folder)
     if params.exports is None:
-        return CAMPAIGN.format(name=campaign_name(folder.name), data=relative)
+        template = Template(TEMPLATE.read_text("utf-8"))
+        return template.substitute(name=campaign_name(folder.name), data=relative)
     from annot_pipeline.errors import AnnotError
     from annot_pipeline.init import guess_campaign
+    from annot_pipeline.storage.archive import glob_exports, is_glob
 
+    root, paths = glob_exports(Path(), params.exports)
+    root = (paths[0] if [path.is_dir() for path in paths] == [True] else root).resolve()
+    place = Path(os.path.relpath(root, folder.resolve())).as_posix()
     try:
-        text = guess_campaign([Path(params.exports)], folder.resolve(), named_by_folder=True)
-    except AnnotError as error:
+        exports = paths or [Path(params.exports)]
+        text = guess_campaign(exports, folder.resolve(), named_by_folder=True)
+        if not root.is_relative_to(data.resolve().parents[1]):
+            text, place = text.replace(f"{place}/", f"{relative}/exports/"), f"{relative}/exports"
+            _link(data / "exports", root)
+    except (AnnotError, OSError) as error:
         with contextlib.suppress(OSError):  # dagster made the folder; it stays if it holds files
             folder.rmdir()
         raise click.ClickException(str(error)) from None
+    sources = re.findall(r"(?m)^  - path: (.+?)(?=  #|$)", text)
+    if is_glob(params.exports) and len(sources) == 1:  # what was asked for, also of later files
+        pattern = Path(params.exports).resolve().relative_to(root).as_posix()
+        text = text.replace(sources[0], json.dumps(f"{place}/{pattern}", ensure_ascii=False), 1)
     return re.sub(r"(?m)^(store|gold): \1\b", lambda line: f"{line[1]}: {relative}/{line[1]}", text)
+
+
+def _link(exports: Path, folder: Path) -> None:
+    """Make a link to exports outside of the project: campaign.yaml names no path of a machine."""
+    exports.parent.mkdir(parents=True, exist_ok=True)
+    if exports.resolve() != folder:
+        exports.symlink_to(folder, target_is_directory=True)
 
 
 def campaign_name(text: str) -> str:

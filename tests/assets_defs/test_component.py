@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ import pytest
 from dagster.components.testing.utils import create_defs_folder_sandbox
 
 from annot_pipeline.config.campaign_file import load_campaign
-from assets_defs import JudgmentCampaign, build_definitions
-from assets_defs.scaffold import campaign_name
+from annot_pipeline.stages.ingest.present_exports import present_exports
+from assets_defs import JudgmentCampaign, build_definitions, campaign_assets
+from assets_defs.scaffold import campaign_name, data_folder
 from tests.assets_defs.campaigns import ROWS, write_campaign
 
 pytestmark = [
@@ -55,11 +57,35 @@ def test_several_instances_in_one_project(tmp_path):
     assert {"small/release", "other/release"} <= actual
 
 
+@pytest.fixture
+def files_by_key(monkeypatch):
+    """None is loaded yet, as in the process of a code location."""
+    monkeypatch.setattr(campaign_assets, "FILES", defaultdict(dict))
+
+
+@pytest.mark.usefixtures("files_by_key")
 def test_the_same_campaign_twice_is_an_error_that_names_it(tmp_path):
     campaign = str(write_campaign(tmp_path / "small"))
     with pytest.raises(Exception, match="Error while building definitions") as error:
         load({"campaign": campaign}, {"campaign": campaign})
-    assert "'small_settings'" in str(error.value.__cause__)
+    said = str(error.value.__cause__)
+    assert f"of the campaigns {campaign}/campaign.yaml: give one another name" in said
+
+
+@pytest.mark.usefixtures("files_by_key")
+def test_two_campaigns_of_one_name_are_refused_by_both_files(tmp_path):
+    files = [write_campaign(tmp_path / folder / "small") for folder in ("one", "two")]
+    definitions = [build_definitions(file) for file in files]
+    names = " and ".join(f"{file}/campaign.yaml" for file in files)
+    with pytest.raises(dg.DagsterInvariantViolationError) as error:
+        dg.Definitions.merge(*definitions)
+    assert f"{names}: give one another name (campaign), and a store and gold" in str(error.value)
+    other = build_definitions(files[1], campaign="other", store="store2", gold="gold2")
+    merged = dg.Definitions.merge(definitions[0], other)
+    assert {"small/release", "other/release"} <= keys(merged)
+    with pytest.raises(Exception, match="Error while building definitions") as raised:
+        load(*({"campaign": str(file)} for file in files))
+    assert f"{names}: give one another name" in str(raised.value.__cause__)
 
 
 @pytest.mark.parametrize(
@@ -185,6 +211,49 @@ def test_scaffolding_guesses_from_exports_and_keeps_a_file_that_is_there(tmp_pat
         (path / "campaign.yaml").write_text("campaign: mine\nsources: []\n")
         sandbox.scaffold_component(component_cls=JudgmentCampaign, defs_path="sentiment")
         assert (path / "campaign.yaml").read_text().startswith("campaign: mine")
+
+
+@pytest.mark.parametrize("exports", ["", "a.csv", "a*.csv", "*"])
+def test_exports_outside_of_the_project_are_linked_and_named_portably(tmp_path, exports):
+    """A path of this machine stands in the link alone, which is not in git."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "a.csv").write_text("text_id,worker,answer\n" + ROWS)
+    (folder / "b.csv").write_text("text_id,worker,answer\n" + ROWS)
+    with create_defs_folder_sandbox() as sandbox:
+        path = sandbox.scaffold_component(
+            component_cls=JudgmentCampaign, defs_path="sentiment",
+            scaffold_params={"exports": str(folder / exports)},
+        )  # fmt: skip
+        assert str(tmp_path) not in (path / "campaign.yaml").read_text()
+        campaign = load_campaign(path)
+        [source] = campaign.settings.sources
+        pattern = exports if "*" in exports else exports or "*.csv"
+        assert source.path.endswith(f"data/sentiment/exports/{pattern}")
+        names = {name.rpartition("/")[2] for _, name, _ in present_exports(campaign)}
+        assert names == ({"a.csv"} if "a" in exports else {"a.csv", "b.csv"})
+        moved = tmp_path / "moved"
+        folder.rename(moved)
+        link = campaign.store.parent / "exports"
+        link.unlink()
+        link.symlink_to(moved)
+        assert present_exports(load_campaign(path)) == present_exports(campaign)
+
+
+def test_a_glob_in_the_project_stays_as_it_was_given(monkeypatch):
+    with create_defs_folder_sandbox() as sandbox:
+        root = data_folder(sandbox.defs_folder_path / "sentiment").parents[1]
+        (root / "in").mkdir()
+        (root / "in" / "a 1.csv").write_text("text_id,worker,answer\n" + ROWS)
+        monkeypatch.chdir(root)
+        path = sandbox.scaffold_component(
+            component_cls=JudgmentCampaign, defs_path="sentiment",
+            scaffold_params={"exports": "in/a*.csv"},
+        )  # fmt: skip
+        campaign = load_campaign(path)
+        assert campaign.settings.sources[0].path.endswith("../in/a*.csv")
+        assert len(present_exports(campaign)) == 1
+        assert not (campaign.store.parent / "exports").is_symlink()
 
 
 def test_exports_that_cannot_be_guessed_from_leave_no_folder(tmp_path):
