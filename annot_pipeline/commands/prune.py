@@ -6,13 +6,14 @@ the last two always stay. Of its parent it needs the digest alone, which latest.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from annot_pipeline.config import LoadedCampaign
-from annot_pipeline.errors import ConfigError, Problem, StoreError, first_of
+from annot_pipeline.errors import ConfigError, Problem, StoreError, counted, first_of
 from annot_pipeline.stages.build import Progress
 from annot_pipeline.stages.ingest.present_exports import present_exports
 from annot_pipeline.storage.absent_gold import (
@@ -86,24 +87,35 @@ def prune(
     if dry_run:
         document, _ = _plan(campaign, releases, keep, abandoned, progress)
         return document | {"dry_run": True}
+    with (
+        writing(releases),
+        store.exclusive_lock(
+            lambda: progress(f"a build or a check uses the store; waiting{store.users()}")
+        ),
+        releases.publishing(lambda: progress(WAITING)),
+    ):
+        document, unneeded = _plan(campaign, releases, keep, abandoned, progress)
+        versions = [row["version"] for row in document["removed"]]
+        n_exports = counted(len(unneeded), "archived export")
+        progress(f"removes {', '.join(versions) or 'no release'} and {n_exports}: "
+                 f"{document['bytes']:,} bytes")  # fmt: skip
+        releases.strike_off(abandoned.versions)
+        releases.remove(versions)
+        releases.abandon(abandoned.names(campaign.store))
+        for path in unneeded:
+            path.unlink(missing_ok=True)
+        if versions and store.root.is_dir():
+            renew_catalog(campaign, releases, progress)
+    return document | {"dry_run": False}
+
+
+@contextmanager
+def writing(releases: Releases) -> Iterator[None]:
+    """Say of an error that gold cannot be written, and what to do."""
     try:
-        with (
-            store.exclusive_lock(
-                lambda: progress(f"a build or a check uses the store; waiting{store.users()}")
-            ),
-            releases.publishing(lambda: progress(WAITING)),
-        ):
-            document, unneeded = _plan(campaign, releases, keep, abandoned, progress)
-            releases.strike_off(abandoned.versions)
-            releases.remove([row["version"] for row in document["removed"]])
-            releases.abandon(abandoned.names(campaign.store))
-            for path in unneeded:
-                path.unlink(missing_ok=True)
-            if document["removed"] and store.root.is_dir():
-                renew_catalog(campaign, releases, progress)
+        yield
     except OSError as error:
         raise cannot_write(releases.gold.folder, error, releases.gold.setting) from error
-    return document | {"dry_run": False}
 
 
 def set_pin(
@@ -118,11 +130,8 @@ def set_pin(
     """
     releases = Releases.for_campaign(campaign)
     releases.get()
-    try:
-        with releases.publishing(lambda: progress(WAITING)):
-            return unpin(releases, version) if remove else pin(releases, version, why)
-    except OSError as error:
-        raise cannot_write(releases.gold.folder, error, releases.gold.setting) from error
+    with writing(releases), releases.publishing(lambda: progress(WAITING)):
+        return unpin(releases, version) if remove else pin(releases, version, why)
 
 
 def list_pins(campaign: LoadedCampaign) -> list[dict[str, Any]]:

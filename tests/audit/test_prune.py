@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -127,6 +128,27 @@ def test_a_dry_run_changes_nothing(campaign):
     document = pruned(campaign, 2, dry_run=True)
     assert [r["version"] for r in document["removed"]] == ["v0001"]
     assert {p: p.stat().st_mtime_ns for p in campaign.rglob("*")} == before
+
+
+def test_what_goes_is_said_with_sizes_before_it_goes(campaign, capsys, monkeypatch):
+    words = ["prune", str(campaign), "--keep", "1"]
+    assert main([*words, "--dry-run"]) == 0
+    planned = capsys.readouterr().out
+    [freed] = re.findall(r"^bytes would be freed: ([\d,]+)$", planned, re.MULTILINE)
+    sizes = re.findall(r"^  (v\d+) +([\d,]+)$", planned, re.MULTILINE)
+    assert [version for version, _ in sizes] == ["v0001", "v0002"]
+    assert planned.endswith("next: the same without --dry-run\n")
+    before: list[str] = []
+    remove = Releases.remove
+
+    def removed(releases: Releases, versions: list[str]) -> None:
+        before.append(capsys.readouterr().err)
+        remove(releases, versions)
+
+    monkeypatch.setattr(Releases, "remove", removed)
+    assert main(words) == 0
+    assert f"removes v0001, v0002 and 1 archived export: {freed} bytes" in before[0]
+    assert capsys.readouterr().out.endswith(f"next: annot verify {campaign}\n")
 
 
 def test_present_exports_stay_also_where_no_release_has_them(campaign):
