@@ -132,9 +132,7 @@ BUILD = (
     flag("--candidate", "publish nothing: keep the tables as a candidate, to be looked at"),
     flag("--keep", "keep the candidate also after the next publication"),
 )
-BECAUSE = option(
-    "--because", "why: needed for every decision, and kept with it", "TEXT", default=""
-)
+BECAUSE = option("--because", "why (needed; kept with the decision)", "TEXT", default="")
 BY = option("--by", "who decided (default: the user of this process)", "NAME")
 PUBLISH = (
     *CAMPAIGN,

@@ -34,8 +34,7 @@ def run_hits(arguments: argparse.Namespace) -> int:
     document = next_batch(
         load(arguments), arguments.output, only=arguments.task, force=arguments.force, progress=say
     )
-    show(arguments, document, lambda: _hits(document))
-    return 0
+    return show(arguments, document, lambda: _hits(document))
 
 
 def _hits(document: Document) -> Iterator[str]:
@@ -68,8 +67,7 @@ def run_review(arguments: argparse.Namespace) -> int:
     campaign = load(arguments)
     folder = arguments.output or campaign.folder / FOLDER
     document = review(campaign, folder, force=arguments.force, progress=say)
-    show(arguments, document, lambda: _review(document))
-    return 0
+    return show(arguments, document, lambda: _review(document))
 
 
 def _review(document: Document) -> Iterator[str]:

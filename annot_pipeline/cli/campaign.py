@@ -78,8 +78,7 @@ def run_init(arguments: argparse.Namespace) -> int:
         f"next: annot validate {folder}",
     ]
     document = {"campaign_file": str(target), "text": guessed.text, "beliefs": guessed.beliefs}
-    show(arguments, document, lambda: lines)
-    return 0
+    return show(arguments, document, lambda: lines)
 
 
 DRAFT = b"# A draft of annot init"
@@ -102,8 +101,8 @@ def run_validate(arguments: argparse.Namespace) -> int:
     except AnnotError as error:
         error.reveal()
         raise
-    show(arguments, document, lambda: _validation(document, typed(arguments)))
-    return int(any(gate["level"] == "error" for gate in document["gates"]))
+    failed = any(gate["level"] == "error" for gate in document["gates"])
+    return show(arguments, document, lambda: _validation(document, typed(arguments)), failed)
 
 
 def _validation(document: Document, campaign: str) -> Iterator[str]:
@@ -152,11 +151,8 @@ def run_build(arguments: argparse.Namespace) -> int:
     from annot_pipeline.storage.releases import Releases
 
     if arguments.dagster and (arguments.candidate or arguments.keep):
-        problem = Problem(
-            "--dagster",
-            "a run in Dagster makes no candidate that is asked for",
-            do="leave one of the options out",
-        )
+        what = "a run in Dagster makes no candidate that is asked for"
+        problem = Problem("--dagster", what, do="leave one of the options out")
         raise ConfigError("two options exclude each other", [problem])
     if arguments.gone and (versions := Releases.for_campaign(campaign).give_up()):
         say(f"removed from the list: {', '.join(versions)}")
@@ -193,8 +189,7 @@ def _share(arguments: argparse.Namespace) -> int:
     document = share(load(arguments), arguments.to, arguments.release)
     revision = f", revision {document['revision']}" if "revision" in document else ""
     lines = [f"copied {document['version']} to {document['to']}{revision}", "next: nothing to do"]
-    show(arguments, document, lambda: lines)
-    return 0
+    return show(arguments, document, lambda: lines)
 
 
 def _show_build(arguments: argparse.Namespace, publication: Publication, build: Build) -> int:
@@ -238,13 +233,11 @@ def _show_build(arguments: argparse.Namespace, publication: Publication, build: 
         else:
             yield f"      annot status {typed(arguments)}"
 
-    show(arguments, document, lines)
-    return 0
+    return show(arguments, document, lines)
 
 
 def run_schema(arguments: argparse.Namespace) -> int:
     """Print the JSON Schema of campaign.yaml."""
     from annot_pipeline.commands.schema import schema_document, schema_text
 
-    show(arguments, schema_document(), lambda: schema_text().rstrip("\n").split("\n"))
-    return 0
+    return show(arguments, schema_document(), lambda: schema_text().rstrip("\n").split("\n"))

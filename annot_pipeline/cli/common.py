@@ -76,11 +76,18 @@ def say(message: str) -> None:
 
 
 def show(
-    arguments: argparse.Namespace, document: Document, lines: Callable[[], Iterable[str]]
-) -> None:
-    """Print the result on stdout: one JSON document with --json, else text for people."""
+    arguments: argparse.Namespace,
+    document: Document,
+    lines: Callable[[], Iterable[str]],
+    failed: bool = False,
+) -> int:
+    """Print the result on stdout: one JSON document with --json, else text for people.
+
+    Returns the exit status of the command.
+    """
     terminal.close()
     if arguments.json:
         print(json.dumps(document, sort_keys=True, indent=2))  # ASCII: safe on any terminal
     else:
         write(lines(), sys.stdout)
+    return int(failed)

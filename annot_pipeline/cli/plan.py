@@ -38,8 +38,7 @@ def run_plan(arguments: argparse.Namespace) -> int:
         raise ConfigError("nothing to plan with", [Problem("", "no campaign is named", do=do)])
     else:
         document = plan_release(load(arguments), arguments.release, arguments.task, params)
-    show(arguments, document, lambda: _lines(document, params.power))
-    return 0
+    return show(arguments, document, lambda: _lines(document, params.power))
 
 
 def _numbers(name: str, written: str) -> tuple[Any, ...]:

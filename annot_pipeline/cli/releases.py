@@ -28,8 +28,8 @@ def run_releases(arguments: argparse.Namespace) -> int:
     from annot_pipeline.commands.release_list import list_releases
 
     document = list_releases(load(arguments))
-    show(arguments, document, lambda: _releases(document, typed(arguments)))
-    return int(bool(document["rolled_back"] or any(r["problem"] for r in document["releases"])))
+    failed = document["rolled_back"] or any(row["problem"] for row in document["releases"])
+    return show(arguments, document, lambda: _releases(document, typed(arguments)), bool(failed))
 
 
 def _releases(document: Document, campaign: str) -> Iterator[str]:
@@ -45,6 +45,10 @@ def _releases(document: Document, campaign: str) -> Iterator[str]:
     below = ("changed", "certified", "decision", "retracted", "problem", "do")
     names = f"version pinned made=created parent labels scores records {' '.join(below)}"
     yield from table("releases", rows, names, most=len(rows), longest=LONGEST, below=below)
+    people = document["forgotten"]
+    yield from table(
+        "people who are forgotten", people, "at by because", most=len(people), longest=LONGEST
+    )
     yield from problem_lines(document["rolled_back"])
     if document["rolled_back"]:
         yield f"next: {document['rolled_back']['do']}"
@@ -78,8 +82,7 @@ def run_rollback(arguments: argparse.Namespace) -> int:
         yield from excluded_lines(dropped, arguments.because)
         yield f"next: annot releases {typed(arguments)}"
 
-    show(arguments, document, lines)
-    return 0
+    return show(arguments, document, lines)
 
 
 def run_retract(arguments: argparse.Namespace) -> int:
@@ -95,8 +98,7 @@ def run_retract(arguments: argparse.Namespace) -> int:
         f"retracted {version}: load_gold warns of it",
         f"next: annot releases {typed(arguments)}",
     ]
-    show(arguments, document, lambda: lines)
-    return 0
+    return show(arguments, document, lambda: lines)
 
 
 def run_forget(arguments: argparse.Namespace) -> int:
@@ -109,17 +111,19 @@ def run_forget(arguments: argparse.Namespace) -> int:
         pinned=arguments.pinned, dry_run=arguments.dry_run, progress=say,
     )  # fmt: skip
     would = "would be " if arguments.dry_run else ""
+    names = {"removed": f"releases {would}removed", "still_named": "still named, edit by hand"}
+    names |= {"elsewhere": "not reached, remove by hand"}
 
     def lines() -> Iterator[str]:
         if document["release"]:
             yield f"published {document['release']} without the person"
-        yield from fields(document, {"removed": f"releases {would}removed"})
-        yield from fields(document, {"still_named": "still named, edit by hand"})
-        yield f"not reached, remove by hand: {document['elsewhere']}"
-        yield f"next: annot verify {typed(arguments)}"
+        if not (document["release"] or document["removed"]):
+            yield f"no release has the person; exports {would or 'are '}read without the person"
+        yield from fields(document, names)
+        verify = f"annot verify {typed(arguments)}"
+        yield f"next: {'the same without --dry-run' if would else verify}"
 
-    show(arguments, document | {"campaign": campaign.settings.campaign}, lines)
-    return 0
+    return show(arguments, document | {"campaign": campaign.settings.campaign}, lines)
 
 
 def run_pin(arguments: argparse.Namespace) -> int:
@@ -142,8 +146,7 @@ def run_pin(arguments: argparse.Namespace) -> int:
             yield "no release is pinned"
             yield f"next: annot pin {typed(arguments)} latest --why TEXT"
 
-    show(arguments, document, lines)
-    return 0
+    return show(arguments, document, lines)
 
 
 def run_prune(arguments: argparse.Namespace) -> int:
@@ -154,8 +157,7 @@ def run_prune(arguments: argparse.Namespace) -> int:
         load(arguments), arguments.keep, gone=arguments.gone or (), dry_run=arguments.dry_run,
         progress=say,
     )  # fmt: skip
-    show(arguments, document, lambda: _pruned(document, typed(arguments)))
-    return 0
+    return show(arguments, document, lambda: _pruned(document, typed(arguments)))
 
 
 def _pruned(document: Document, campaign: str) -> Iterator[str]:
@@ -176,7 +178,7 @@ def _pruned(document: Document, campaign: str) -> Iterator[str]:
         "bytes": f"bytes {would}freed",
     }
     yield from fields(document, names)
-    yield f"next: annot verify {campaign}"
+    yield "next: the same without --dry-run" if would else f"next: annot verify {campaign}"
 
 
 def run_verify(arguments: argparse.Namespace) -> int:
@@ -185,8 +187,8 @@ def run_verify(arguments: argparse.Namespace) -> int:
 
     campaign = load(arguments)
     document = verify(campaign, arguments.version, rebuild=arguments.rebuild, progress=say)
-    show(arguments, document, lambda: _verified(document, typed(arguments)))
-    return int(not document["ok"])
+    failed = not document["ok"]
+    return show(arguments, document, lambda: _verified(document, typed(arguments)), failed)
 
 
 def _verified(document: Document, campaign: str) -> Iterator[str]:

@@ -81,8 +81,7 @@ def run_score(arguments: argparse.Namespace) -> int:
         write_items(scores.items, path)
         document["items_path"] = str(path)
     document["next"] = _next(arguments, document)
-    show(arguments, document, lambda: _lines(document))
-    return 0
+    return show(arguments, document, lambda: _lines(document))
 
 
 def _next(arguments: argparse.Namespace, document: Document) -> str:

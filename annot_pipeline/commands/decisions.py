@@ -15,7 +15,7 @@ from typing import Any
 
 from annot_pipeline.audit.arrived_exports import arrived_exports
 from annot_pipeline.audit.verify.rebuild import other_code
-from annot_pipeline.commands.prune import WAITING, renew_catalog
+from annot_pipeline.commands.prune import WAITING, renew_catalog, writing
 from annot_pipeline.commands.publish import Publication, publish, standing_decision
 from annot_pipeline.commands.release_manifest import changed_settings, changes_since, trend_to
 from annot_pipeline.commands.release_pages import write_restored_pages
@@ -34,7 +34,6 @@ from annot_pipeline.storage.pointer import Retraction
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.release import Release
 from annot_pipeline.storage.releases import Releases
-from annot_pipeline.storage.shortages import cannot_write
 from annot_pipeline.storage.store import Store
 
 Document = dict[str, Any]
@@ -176,15 +175,13 @@ def _with_settings_of(
 
 
 def _check_accepted(accept: Sequence[str], failed: dict[str, GateResult]) -> None:
+    failing = first_of([*failed]) or "no gate failed"
     problems = [
-        Problem("--accept", f"{name} did not fail", first_of(list(failed)) or "no gate failed")
-        for name in accept
-        if name not in failed
-    ]
-    problems += [
         Problem("--accept", f"{name} cannot be accepted", do=failed[name].do)
+        if name in failed
+        else Problem("--accept", f"{name} did not fail", failing)
         for name in accept
-        if name in failed and not failed[name].is_acceptable
+        if name not in failed or not failed[name].is_acceptable
     ]
     if problems:
         raise ConfigError("only gates that failed can be accepted", problems)
@@ -310,10 +307,7 @@ def retract(
 @contextmanager
 def _publishing(campaign: LoadedCampaign, releases: Releases, progress: Progress) -> Iterator[None]:
     """Hold the right to publish, on top of what a killed build may have left."""
-    store = Store(campaign.store)
-    try:
-        with store.shared_lock(), releases.publishing(lambda: progress(WAITING)):
-            releases.finish_interrupted()
-            yield
-    except OSError as error:
-        raise cannot_write(releases.gold.folder, error, releases.gold.setting) from error
+    lock = Store(campaign.store).shared_lock()
+    with writing(releases), lock, releases.publishing(lambda: progress(WAITING)):
+        releases.finish_interrupted()
+        yield

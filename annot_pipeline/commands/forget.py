@@ -5,23 +5,26 @@ from __future__ import annotations
 import re
 import shutil
 import uuid
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.commands.decisions import decision
-from annot_pipeline.commands.prune import WAITING
+from annot_pipeline.commands.prune import WAITING, writing
 from annot_pipeline.commands.publish import publish, standing_decision
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.campaign_file import kept_text
 from annot_pipeline.config.judges import is_model
-from annot_pipeline.errors import ConfigError, Problem, StoreError, first_of
+from annot_pipeline.errors import AnnotError, ConfigError, Problem, StoreError, first_of
+from annot_pipeline.gates import Decision
 from annot_pipeline.stages.build import STAGES, Build, Progress
-from annot_pipeline.stages.ingest.forgotten_rows import refuse_forgotten_item
+from annot_pipeline.stages.ingest.forgotten_rows import refuse_forgotten_item, rows_of_forgotten
 from annot_pipeline.stages.ingest.present_exports import exports_among, exports_of
 from annot_pipeline.stages.ingest.raw_names import judge_names
 from annot_pipeline.stages.shared.name_search import holds_name, is_distinctive
+from annot_pipeline.storage.archive import find_exports
 from annot_pipeline.storage.catalog import CATALOG, write_catalog
 from annot_pipeline.storage.forgotten import Forgotten, add_forgotten, read_forgotten
 from annot_pipeline.storage.keys import fingerprint, judge_key, pseudonym, refuse_other_key
@@ -30,16 +33,19 @@ from annot_pipeline.storage.marked_folder import FOLDERS
 from annot_pipeline.storage.pins import read_pins
 from annot_pipeline.storage.release import Release
 from annot_pipeline.storage.releases import Releases
-from annot_pipeline.storage.shortages import cannot_write
 from annot_pipeline.storage.source_digests import SourceDigests
 from annot_pipeline.storage.store import Store
 
 STAYS = frozenset({"archive", "digests", "settings"})
 """Folders of the store that releases which stay need: only what they do not need is removed."""
 OF_ARRIVALS = frozenset(
-    {"dropped_exports", "model_drift", "model_versions", "new_classes", "unseen_judges"}
-)
-"""Gates on what exports bring since the newest release: that somebody leaves is no reason."""
+    {
+        "dropped_exports", "model_drift", "model_versions", "new_classes", "unseen_judges",
+        "vanished_items", "vanished_judgments",
+    }
+)  # fmt: skip
+"""Gates on what exports bring or lack since the newest release, whoever leaves."""
+IN_USE = "a build uses the store; waiting"
 TEXTS = frozenset({".html", ".json", ".jsonl", ".md"})
 NOTES = (CATALOG, "export_digests.json", "last_build.json")
 ELSEWHERE = (
@@ -108,8 +114,7 @@ def forget(
         refuse_other_key(campaign.settings, campaign.store, newest.manifest)
     key = judge_key(campaign.settings, campaign.store)
     entry = Forgotten(pseudonym(key, judge), fingerprint(key), decided.at, decided.by, because)
-    is_known = entry.digest in {person.digest for person in read_forgotten(campaign.store)}
-    _check_person(campaign, judge, is_known=is_known)
+    _check_person(campaign, judge, entry, releases)
     held = _releases_with(releases, judge, entry)
     pins = read_pins(releases)
     if (pinned_versions := [v for v in held if v in pins]) and not pinned:
@@ -123,23 +128,19 @@ def forget(
         progress("warn: settings name the person: they are kept, so remove the name before")
     if dry_run:
         return document | {"still_named": ["campaign.yaml"] if is_set else []}
-    try:
+    with writing(releases):
         add_forgotten(campaign.store, entry)
-        with store.exclusive_lock(lambda: progress("a build uses the store; waiting")):
+        with store.exclusive_lock(lambda: progress(IN_USE)):
             _purge(store)
-        document["release"] = _build(campaign, because, by, progress)
-        with (
-            store.exclusive_lock(lambda: progress("a build uses the store; waiting")),
-            releases.publishing(lambda: progress(WAITING)),
-        ):
+        document["release"] = _build(campaign, decided, progress)
+        lock = store.exclusive_lock(lambda: progress(IN_USE))
+        with lock, releases.publishing(lambda: progress(WAITING)):
             document["removed"] = held = _releases_with(releases, judge, entry)
             releases.set_pins({v: p for v, p in read_pins(releases).items() if v not in held})
             releases.remove(held)
             releases.redact(lambda text: holds_name(text, [judge]))
             _clear_archive(campaign, releases, store)
             write_catalog(campaign.store, releases)
-    except OSError as error:
-        raise cannot_write(releases.gold.folder, error, releases.gold.setting) from error
     return document | {"still_named": _still_named(campaign, judge)}
 
 
@@ -165,26 +166,50 @@ def _still_named(campaign: LoadedCampaign, judge: str) -> list[str]:
     return sorted(str(p) for p in texts if holds_name(p.read_text("utf-8", "replace"), [judge]))
 
 
-def _check_person(campaign: LoadedCampaign, judge: str, *, is_known: bool) -> None:
+def _check_person(
+    campaign: LoadedCampaign, judge: str, entry: Forgotten, releases: Releases
+) -> None:
     if is_model(judge, campaign.settings.judges.declared):
         do = "judges.use, or where of its source, leaves out the answers of a model"
         raise ConfigError("a model is no person", [Problem("JUDGE", "is declared a model", do=do)])
     records = sorted(Store(campaign.store).records.glob("*.parquet"))
-    if not is_known and judge not in judge_names(records):
-        do = "give the name as the exports have it, after a build of them"
+    is_known = entry.digest in {person.digest for person in read_forgotten(campaign.store)}
+    is_known = is_known or judge in judge_names(records)
+    every = map(releases.get, releases.versions())
+    is_known = is_known or any(_has_person(release, judge, entry) for release in every)
+    if not (is_known or _is_in_files(campaign, judge, entry)):
+        do = "give the name as the exports have it"
         raise ConfigError("nobody has this name", [Problem("JUDGE", "in no export", do=do)])
+
+
+def _is_in_files(campaign: LoadedCampaign, judge: str, entry: Forgotten) -> bool:
+    """Return whether a file of a source has a person, also one that is excluded or not built."""
+    key = judge_key(campaign.settings, campaign.store)
+    for source in campaign.settings.sources:
+        own = campaign.own_folders
+        for export in find_exports(campaign.folder, source.path, where="sources", own=own):
+            try:
+                names, _ = rows_of_forgotten(campaign, source, export, [entry], key)
+            except AnnotError:  # broken, as an excluded one may be, or its rows cannot be removed
+                text = export.real.read_bytes().decode("utf-8", "replace")
+                names = {judge} if holds_name(text, [judge]) else set()
+            if names:
+                return True
+    return False
 
 
 def _releases_with(releases: Releases, judge: str, entry: Forgotten) -> list[str]:
     """Return the releases that have a person, or may have under a name of another key."""
     every = map(releases.get, releases.versions())
-    return [release.version for release in every if _has_person(release, judge, entry)]
+    return [r.version for r in every if _has_other_key(r, entry) or _has_person(r, judge, entry)]
+
+
+def _has_other_key(release: Release, entry: Forgotten) -> bool:
+    privacy = release.manifest["settings"].get("privacy", {})
+    return privacy.get("key_fingerprint") not in (None, entry.key)
 
 
 def _has_person(release: Release, judge: str, entry: Forgotten) -> bool:
-    privacy = release.manifest["settings"].get("privacy", {})
-    if privacy.get("key_fingerprint") not in (None, entry.key):
-        return True
     names = pa.array([judge, entry.digest], pa.string())
     return any(
         pc.any(pc.is_in(release.table(table)["judge"].cast(pa.string()), names)).as_py()
@@ -200,9 +225,7 @@ def _purge(store: Store) -> None:
         (store.root / name).unlink(missing_ok=True)
 
 
-def _build(
-    campaign: LoadedCampaign, because: str, by: str | None, progress: Progress
-) -> str | None:
+def _build(campaign: LoadedCampaign, decided: Decision, progress: Progress) -> str | None:
     """Publish a release without the person; what only the person gave has not vanished by accident.
 
     Raises
@@ -216,8 +239,8 @@ def _build(
     before = standing_decision(Releases.for_campaign(campaign).latest())
     failed = {gate.name for run in runs for gate in run.gates if gate.level == "error"}
     compared = {gate.name for gate in runs[-1].gates} - OF_ARRIVALS  # a person decides on those
-    if accepted := failed & compared.union(before.accepted if before else ()):
-        build.decision = decision(because, by, accepted=tuple(sorted(accepted)))
+    accepted = failed & compared.union(before.accepted if before else ())
+    build.decision = replace(decided, accepted=tuple(sorted(accepted)), forgets_person=True)
     publication = publish(build)
     return publication.release.version if publication.published else None
 

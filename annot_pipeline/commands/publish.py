@@ -331,14 +331,12 @@ def _accepted(draft: _Draft, releases: Releases) -> Publication | None:
     checks = [GateResult(**check).decided(decision).document() for check in draft.checks]
     if decision is None or any(check["level"] == "error" for check in checks):
         return None
-    draft.checks, before = checks, draft.checks
-    publication = _nothing_new(draft, releases, f" ({decision})")
-    if publication is None:
-        draft.checks = before
-    return publication
+    return _nothing_new(draft, releases, checks, f" ({decision})")
 
 
-def _nothing_new(draft: _Draft, releases: Releases, decided: str = "") -> Publication | None:
+def _nothing_new(
+    draft: _Draft, releases: Releases, checks: Sequence[dict[str, Any]], decided: str = ""
+) -> Publication | None:
     """Return the newest release if it has all that the build made; else None."""
     build, parent = draft.build, draft.parent
     if parent is None:
@@ -349,13 +347,12 @@ def _nothing_new(draft: _Draft, releases: Releases, decided: str = "") -> Public
     build.progress(f"nothing new: {parent.version} stands{decided}")
     if not is_catalog_of(build.campaign.store, parent):
         renew_catalog(build.campaign, releases, build.progress)
-    draft.checks += name_gates(build, None)
-    return Publication(parent, published=False, checks=tuple(draft.checks))
+    return Publication(parent, published=False, checks=(*checks, *name_gates(build, None)))
 
 
 def _publish_if_new(draft: _Draft, releases: Releases) -> Publication:
     build, parent = draft.build, draft.parent
-    if standing := _nothing_new(draft, releases):
+    if standing := _nothing_new(draft, releases, draft.checks):
         return standing
     look = draft.runs["archive_exports"].result
     parent_at_start = draft.runs["archive_exports"].metrics(ExportMetrics).parent

@@ -6,12 +6,13 @@ from typing import Any
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import StoreError
+from annot_pipeline.storage.forgotten import read_forgotten
 from annot_pipeline.storage.pins import read_pins
 from annot_pipeline.storage.releases import Releases
 
 
 def list_releases(campaign: LoadedCampaign) -> dict[str, Any]:
-    """Return all releases, oldest first, and whether gold was put back or lost."""
+    """Return all releases, the oldest first, people forgotten, and whether gold was put back."""
     releases = Releases.for_campaign(campaign)
     releases.refuse_another()
     pins, retracted = read_pins(releases), releases.retracted()
@@ -52,7 +53,11 @@ def list_releases(campaign: LoadedCampaign) -> dict[str, Any]:
         before = manifest
     back = releases.rolled_back()
     problem = back and {"file": back.where, "what": back.what, "do": back.do}
-    return {"releases": rows, "rolled_back": problem}
+    people = [
+        {"at": person.at, "by": person.by, "because": person.because}
+        for person in read_forgotten(campaign.store)
+    ]
+    return {"releases": rows, "forgotten": people, "rolled_back": problem}
 
 
 def _has_other_settings(manifest: dict[str, Any], before: dict[str, Any] | None) -> bool | None:

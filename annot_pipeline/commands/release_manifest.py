@@ -17,6 +17,7 @@ from annot_pipeline.bounded_json import parse_bounded_json
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.signature import digest, settings_hash, signature
 from annot_pipeline.contracts import FATES, GOLD, SCHEMA_VERSION, model_note
+from annot_pipeline.contracts.stage_metrics import StageMetrics
 from annot_pipeline.gates import RELEASE, run_gates
 from annot_pipeline.runtime.job_sizes import JobSizes
 from annot_pipeline.stages.agreement.metrics import AgreementMetrics
@@ -40,6 +41,21 @@ from annot_pipeline.storage.queries import Queries, Tasks, sql_digest
 from annot_pipeline.storage.releases import Release
 from annot_pipeline.storage.tables import StoredTable, read_table, read_verified, tasks_in
 from annot_pipeline.version import __version__, numeric_packages
+
+PUBLISHED: dict[type[StageMetrics], str] = {
+    JudgmentMetrics: "records rejections kinds used_judges guessed_tasks",
+    ControlMetrics: "fates verdicts label_verdicts careless_judges suspected_judges",
+    JudgeMetrics: "failed_judges removed_judges",
+    RecordMetrics: "families",
+    ComparisonMetrics: "comparisons",
+    SegmentRankMetrics: "segment_graphs adequacy",
+    SystemRankMetrics: "systems_compared",
+    AgreementMetrics: "preferences",
+    LabelMetrics: "certain_share misnamed_classes judges_below_chance adjudications "
+    "anonymous_votes certainty certificates",
+    CostMetrics: "cost model_cost",
+}
+"""Metrics that manifests publish under their own names, by what the stages measure."""
 
 
 def exports_with_fates(
@@ -199,41 +215,13 @@ def trend_to(parent: Release | None) -> list[dict[str, Any]]:
 
 def published_metrics(runs: Mapping[str, StageRun]) -> dict[str, Any]:
     """Return the metrics of stages that manifests publish as ``facts``."""
-    judgments = runs["settle_judgments"].metrics(JudgmentMetrics)
-    controlled = runs["control_judges"].metrics(ControlMetrics)
-    judges = runs["describe_judges"].metrics(JudgeMetrics)
-    labels = runs["infer_labels"].metrics(LabelMetrics)
-    segments = runs["rank_segments"].metrics(SegmentRankMetrics)
-    return {
+    facts: dict[str, Any] = {}
+    for metrics, names in PUBLISHED.items():
+        measured = runs[metrics.stage].metrics(metrics)
+        facts |= {name: getattr(measured, name) for name in names.split()}
+    return facts | {
         "excluded_exports": runs["archive_exports"].metrics(ExportMetrics).excluded,
-        "records": judgments.records,
-        "fates": controlled.fates,
-        "verdicts": controlled.verdicts,
-        "label_verdicts": controlled.label_verdicts,
-        "careless_judges": controlled.careless_judges,
-        "suspected_judges": controlled.suspected_judges,
-        "failed_judges": judges.failed_judges,
-        "removed_judges": judges.removed_judges,
-        "families": runs["read_records"].metrics(RecordMetrics).families,
-        "rejections": judgments.rejections,
-        "changed_items": len(judgments.changed_items),
-        "kinds": judgments.kinds,
-        "used_judges": judgments.used_judges,
-        "guessed_tasks": judgments.guessed_tasks,
-        "comparisons": runs["break_into_comparisons"].metrics(ComparisonMetrics).comparisons,
-        "segment_graphs": segments.segment_graphs,
-        "adequacy": segments.adequacy,
-        "systems_compared": runs["rank_systems"].metrics(SystemRankMetrics).systems_compared,
-        "preferences": runs["measure_agreement"].metrics(AgreementMetrics).preferences,
-        "certain_share": labels.certain_share,
-        "misnamed_classes": labels.misnamed_classes,
-        "judges_below_chance": labels.judges_below_chance,
-        "adjudications": labels.adjudications,
-        "anonymous_votes": labels.anonymous_votes,
-        "certainty": labels.certainty,
-        "certificates": labels.certificates,
-        "cost": runs["add_up_costs"].metrics(CostMetrics).cost,
-        "model_cost": runs["add_up_costs"].metrics(CostMetrics).model_cost,
+        "changed_items": len(runs["settle_judgments"].metrics(JudgmentMetrics).changed_items),
     }
 
 

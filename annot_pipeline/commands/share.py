@@ -56,9 +56,7 @@ def share(campaign: LoadedCampaign, to: str, version: str = "latest") -> dict[st
             return {"version": release.version, "to": to} | _upload(release, Path(folder), to)
     target = Path(to)
     if os.path.lexists(target):
-        problem = Problem(
-            "--to", f"{target} exists", do="name a new folder: a release never changes"
-        )
+        problem = Problem("--to", f"{target} exists", do="name a new folder")
         raise ConfigError("the release cannot be copied there", [problem])
     with atomic_directory(target) as folder_:
         _copy(release, folder_)

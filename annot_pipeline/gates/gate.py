@@ -41,6 +41,8 @@ class Decision:
         Version of the release whose content it has; empty: its own.
     dropped
         Exports that the release before had and this content has not: names by published digest.
+    forgets_person
+        Whether it was published to leave a person out, whom nobody names.
     """
 
     by: str
@@ -49,11 +51,13 @@ class Decision:
     accepted: tuple[str, ...] = ()
     restored: str = ""
     dropped: Mapping[str, str] = field(default_factory=dict)
+    forgets_person: bool = False
 
     def __str__(self) -> str:
-        what = f"accepted {', '.join(self.accepted)}" if self.accepted else ""
+        what = f"accepted {', '.join(self.accepted)}" if self.accepted else "published a candidate"
         what = f"restored {self.restored}" if self.restored else what
-        return f"{what or 'published a candidate'}, by {self.by}: {self.because}"
+        what = "forgot a person" if self.forgets_person else what
+        return f"{what}, by {self.by}: {self.because}"
 
     def document(self) -> dict[str, Any]:
         """Return the document that the manifest holds."""
@@ -191,9 +195,8 @@ class GateResult:
 
     def decided(self, decision: Decision | None) -> GateResult:
         """Return the result; an accepted failure is a warning that says who accepts it and why."""
-        if decision is None or self.level != "error" or not self.is_acceptable:
-            return self
-        if self.name not in decision.accepted:
+        is_open = self.level == "error" and self.is_acceptable
+        if decision is None or not is_open or self.name not in decision.accepted:
             return self
         detail = f"{self.detail}; " if self.detail else ""
         text = f"{detail}accepted by {decision.by}: {decision.because}"

@@ -216,6 +216,7 @@ class _Decision(_Section):
     accepted: list[str]
     restored: str
     dropped: dict[Digest, str]
+    forgets_person: bool = False
 
 
 class ManifestModel(_Section):

@@ -165,8 +165,8 @@ class ReleaseLog:
 
     def feed(self) -> None:
         """Remember that the store feeds this gold; before a release is published there."""
-        fed = self._event("fed")
-        self._append(lambda golds: [fed] if _is_new(golds.get(self.gold)) else [])
+        fed, unknown = self._event("fed"), SeenGold(is_abandoned=True)
+        self._append(lambda golds: [fed] * golds.get(self.gold, unknown).is_abandoned)
 
     def point(self, pointer: Pointer) -> None:
         """Remember what latest.json says.
@@ -445,10 +445,6 @@ def _without_texts(event: Event, names_person: Callable[[str], bool]) -> Event:
         for name in ("pins", "retracted") if name in event
     }  # fmt: skip
     return event | marks
-
-
-def _is_new(seen: SeenGold | None) -> bool:
-    return seen is None or seen.is_abandoned
 
 
 def _line(event: Event) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from annot_pipeline import load_gold
+from annot_pipeline.audit.bisect import bisect_metric
 from annot_pipeline.cli import main
 from annot_pipeline.commands.build import build_release
 from annot_pipeline.commands.decisions import publish_candidate, retract, roll_back
@@ -22,7 +24,8 @@ from annot_pipeline.commands.prune import set_pin
 from annot_pipeline.commands.validate import validate
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError, GateError, InputError, StoreError
-from annot_pipeline.storage.releases import Releases
+from annot_pipeline.storage.files import file_sha256
+from annot_pipeline.storage.releases import Release, Releases
 from tests.audit.two_releases import SETTINGS, build
 from tests.decisions.named import named_in
 
@@ -75,6 +78,107 @@ def test_afterwards_nothing_names_the_person_and_all_is_as_without(campaign, tmp
     assert main(["verify", str(campaign), "v0003", "--rebuild"]) == 0
     entry = json.loads((campaign / "store" / "forgotten.json").read_text())["forgotten"][0]
     assert (entry["because"], entry["by"]) == ("asked for it", "ann")
+
+
+def test_releases_manifest_and_report_say_that_a_person_was_forgotten(campaign, capsys):
+    forgotten(campaign)
+    folder = campaign / "gold" / "v0003"
+    decided = json.loads((folder / "manifest.json").read_text())["decision"]
+    assert decided["forgets_person"]
+    assert (decided["by"], decided["because"]) == ("ann", "asked for it")
+    report = (folder / "report.html").read_text()
+    assert "without a person who is forgotten" in report
+    assert "by ann, 20" in report
+    assert main(["releases", str(campaign)]) == 0
+    shown = capsys.readouterr().out
+    assert "forgot a person, by ann: asked for it" in shown
+    assert re.search(r"people who are forgotten\n.*\n +20\S+ +ann +asked for it", shown)
+    assert main(["releases", str(campaign), "--json"]) == 0
+    [person] = json.loads(capsys.readouterr().out)["forgotten"]
+    assert person.keys() == {"at", "by", "because"}
+    publication, _ = build_release(load_campaign(campaign, sets=["seed=3"]), silent)
+    assert "decision" not in publication.release.manifest
+
+
+def test_bisect_names_that_a_person_was_forgotten(tmp_path):
+    folder = tmp_path / "campaign"
+    build(folder, {"a.csv": without(ROWS)})
+    build(folder, {"a.csv": without(ROWS), "b.csv": ALONE})
+    forgotten(folder)
+    step = bisect_metric(load_campaign(folder), "used")
+    assert (step["before"], step["since"]) == ("v0001", "v0003")
+    assert step["causes"] == ["exports added", "a person was forgotten"]
+    assert (step["decision"]["by"], step["decision"]["because"]) == ("ann", "asked for it")
+
+
+def vanished(release: Release) -> tuple[str, float]:
+    [check] = [c for c in release.manifest["checks"] if c["name"] == "vanished_judgments"]
+    return check["level"], check["value"]
+
+
+def test_judgments_of_a_forgotten_person_have_not_vanished(campaign):
+    """Those of others have: 4 of the 20 of the newest release, 7 of which were the person's."""
+    forgotten(campaign)
+    assert vanished(Releases(campaign / "gold").get()) == ("pass", 0)
+
+
+@pytest.mark.slow
+def test_judgments_that_others_lose_while_a_person_is_forgotten_have_vanished(campaign):
+    kept = ROWS.replace("i0,w0,a\n", "").replace("i1,w0,b\n", "")
+    (campaign / "exports" / "a.csv").write_text(kept)
+    forgotten(campaign)
+    assert vanished(Releases(campaign / "gold").get()) == ("warn", 2 / 20)
+
+
+@pytest.mark.slow
+def test_a_person_does_not_hide_that_most_judgments_of_others_are_gone(campaign):
+    (campaign / "exports" / "a.csv").write_text(f"item,judge,label\ni0,{PERSON},a\ni1,w2,a\n")
+    with pytest.raises(GateError, match="vanished_judgments"):
+        forgotten(campaign)
+
+
+def excluded(campaign: Path, name: str) -> None:
+    document = json.loads((campaign / "campaign.yaml").read_text())
+    digest = file_sha256(campaign / "exports" / name)
+    document["sources"][0]["exclude"] = [{"digest": digest, "because": "a flood"}]
+    (campaign / "campaign.yaml").write_text(json.dumps(document))
+
+
+ONCE = "nora.blue"
+
+
+@pytest.mark.parametrize("ending", ["", "i3,\xff,a\n"])
+def test_a_person_of_an_excluded_export_that_was_never_built_is_forgotten(campaign, ending):
+    """Also of one that cannot be read: it is not UTF-8."""
+    text = f"item,judge,label\ni1,{ONCE},a\ni8,w5,b\n{ending}"
+    (campaign / "exports" / "c.csv").write_bytes(text.encode("latin-1"))
+    excluded(campaign, "c.csv")
+    assert forgotten(campaign, ONCE)["removed"] == []
+    assert named_in(campaign, ONCE) == []
+    document = json.loads((campaign / "campaign.yaml").read_text())
+    del document["sources"][0]["exclude"]
+    (campaign / "campaign.yaml").write_text(json.dumps(document))
+    if not ending:
+        build_release(load_campaign(campaign), silent)
+        assert named_in(campaign, ONCE) == []
+        assert "i8" in load_gold(campaign / "gold", "labels")["item"].to_pylist()
+    with pytest.raises(ConfigError, match="in no export"):
+        forgotten(campaign, "nobody.at.all")
+
+
+def test_a_person_of_a_dropped_export_leaves_archive_and_records(campaign):
+    """She is in the archive and in one release, which a rollback replaced."""
+    loaded = load_campaign(campaign)
+    (campaign / "exports" / "c.csv").write_text(f"item,judge,label\ni1,{ONCE},a\ni2,w5,b\n")
+    build_release(loaded, silent)
+    roll_back(loaded, "v0002", because="wrong", by="ann", progress=silent)
+    excluded(campaign, "c.csv")
+    build_release(load_campaign(campaign), silent)
+    for path in (campaign / "store" / "records").iterdir():
+        path.unlink()  # as builds do with those that none has read for long
+    assert "store/archive" in "".join(named_in(campaign, ONCE))
+    assert forgotten(campaign, ONCE)["removed"] == ["v0003"]
+    assert named_in(campaign, ONCE) == []
 
 
 @pytest.mark.slow

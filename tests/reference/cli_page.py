@@ -37,7 +37,7 @@ JSON = {
     "`last_build`, `damaged_note`, `unended_build`, `failing`, `candidate`, `dropped`, "
     "`failed_build`, `refused_folders`, `exposed_secrets`, `excluded`, `unpointed`, "
     "`build_due`",
-    "releases": "`releases`, `rolled_back`",
+    "releases": "`releases`, `forgotten` (at, by, because), `rolled_back`",
     "rollback": "`campaign`, `version`, `restored`, `path`, `dropped_exports`",
     "retract": "`campaign`, `version`",
     "forget": "`campaign`, `release`, `removed`, `elsewhere`, `dry_run`",
@@ -45,7 +45,7 @@ JSON = {
     "items": "`campaign`, `n_items`, `items`, `path`",
     "serve": "`address`, `release`, `decisions`",
     "bisect": "`campaign`, `item`, `changes`; of a metric `metric`, `task`, `question`, `values`, "
-    "`since`, `before`, `value`, `value_before`, `exports`, `settings`",
+    "`since`, `before`, `value`, `value_before`, `causes`, `decision`, `exports`, `settings`",
     "diff": "see [diff](../audit.md#diff-what-changed-and-why)",
     "verify": "see [verify](../audit.md#verify-and-rebuild)",
     "score": "see [score](../score.md)",

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from annot_pipeline.arrays import Floats
 from annot_pipeline.contracts import GOLD
@@ -25,7 +26,7 @@ from annot_pipeline.runtime.partitions import input_partitions
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.stages.gold.metrics import Change, DoubtfulItems, ReleaseChangeMetrics
 from annot_pipeline.stages.ingest.present_exports import exports_among
-from annot_pipeline.storage.forgotten import read_forgotten
+from annot_pipeline.storage.forgotten import forgotten_among, read_forgotten
 from annot_pipeline.storage.keys import fingerprint, same_names
 from annot_pipeline.storage.manifest_changes import source_digest
 from annot_pipeline.storage.queries import Tasks
@@ -240,7 +241,7 @@ def _vanished(context: StageContext, release: Release | None) -> pa.Table:
         "released_labels": _released(release, "labels"),
     }
 
-    excluded = {"excluded": _of_excluded_exports(context, release)}
+    excluded = {"excluded": _not_missed(context, release)}
 
     def query_vanished(lineage: pa.Table | StoredTable, tasks: Sequence[str]) -> pa.Table:
         inputs = {"lineage": lineage, **released, **excluded}
@@ -269,22 +270,28 @@ def _vanished(context: StageContext, release: Release | None) -> pa.Table:
     return pa.concat_tables(tables).sort_by("task")
 
 
-def _of_excluded_exports(context: StageContext, release: Release | None) -> pa.Table:
-    """Return judgments of the newest release from exports that are excluded now: none is missed."""
-    settings = context.campaign.settings
+def _not_missed(context: StageContext, release: Release | None) -> pa.Table:
+    """Return judgments of the newest release that nobody misses.
+
+    They are those of exports that are excluded now, and of people who are forgotten.
+    """
+    settings, people = context.campaign.settings, read_forgotten(context.store.root)
     exclusions = [exclusion.digest for source in settings.sources for exclusion in source.exclude]
     columns = ["judgment_id", "task", "item"]
-    if release is None or not exclusions:
+    if release is None or not (exclusions or people):
         return GOLD["lineage"].empty().select(columns)
     digests = SourceDigests(context.store, settings)
-    published = {source_digest(source) for source in release.manifest["sources"]}
     excluded = [
         name
-        for name in published
+        for name in {source_digest(source) for source in release.manifest["sources"]}
         if any(d.startswith(e) for d in (name, digests.sha256(name) or "") for e in exclusions)
     ]
-    rows = read_table(release.stored("lineage"), [*columns, "source_digest"])
-    return rows.filter(is_in(rows["source_digest"], excluded)).select(columns)
+    rows = read_table(release.stored("lineage"), [*columns, "source_digest", "judge"])
+    judges = rows["judge"].drop_null().unique().to_pylist()
+    forgotten = {person.digest for person in people}
+    forgotten |= forgotten_among(judges, people, context.judge_key())
+    are_theirs = is_in(rows["judge"], sorted(forgotten))
+    return rows.filter(pc.or_(is_in(rows["source_digest"], excluded), are_theirs)).select(columns)
 
 
 def _released(release: Release | None, name: str) -> pa.Table | StoredTable:
@@ -309,7 +316,7 @@ COMPARE_RELEASES = Stage(
     inputs=dict.fromkeys([*COMPARED.values(), "lineage"], ()),
     outputs=(*COMPARED, VANISHED),
     settings=(),
-    code_version="8",  # judgments of excluded exports have not vanished
+    code_version="9",  # judgments of forgotten people have not vanished
     work=compare_releases,
     cached=False,  # the newest release is looked at anew each time
     kinds=frozenset({"parquet", "duckdb", "numpy"}),

@@ -59,7 +59,7 @@ def without_forgotten(
     name = digest(state)[:32] + ".gz" * export.relative.lower().endswith(".gz")
     copy = campaign.store / WITHOUT_FORGOTTEN / name
     if not copy.exists():
-        names, rows = _rows_of_forgotten(campaign, source, export, people, key)
+        names, rows = rows_of_forgotten(campaign, source, export, people, key)
         copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with atomic_write(copy) as temporary:
             if rows:
@@ -93,7 +93,7 @@ def refuse_forgotten_item(
                 raise _refused(export, "a cell of the item table names a forgotten person")
 
 
-def _rows_of_forgotten(
+def rows_of_forgotten(
     campaign: LoadedCampaign, source: Source, export: MatchedExport,
     people: Sequence[Forgotten], key: bytes,
 ) -> tuple[set[str], set[int]]:  # fmt: skip
