@@ -35,6 +35,7 @@ from annot_pipeline.errors import AnnotError, GateError, Problem, Step, StoreErr
 from annot_pipeline.gates import Decision, GateResult
 from annot_pipeline.runtime.parent import refuse_overtaken
 from annot_pipeline.stages.build import STAGES, Build, Planned, StageRun, check_one_build
+from annot_pipeline.stages.gold.compare import forgotten_judges
 from annot_pipeline.stages.ingest.metrics import ExportMetrics
 from annot_pipeline.storage.candidates import SHORT, Candidates, candidate_steps
 from annot_pipeline.storage.catalog import is_catalog_of
@@ -149,7 +150,8 @@ class _Draft:
         document["checks"] = [*self.checks, *name_gates(build, names, may_fail=may_fail)]
         figures = build.store.root / FIGURES
         name = build.campaign.file.name
-        write_pages(folder, document, self.outputs, parent, queries, lines, figures, name)
+        people = forgotten_judges(parent, build.store.root, build.key)
+        write_pages(folder, document, self.outputs, parent, queries, lines, figures, name, people)
         if names:
             names.add_pages(sorted(p for p in folder.iterdir() if p.suffix in PAGES))
             document["checks"] = [*self.checks, *name_gates(build, names, may_fail=may_fail)]

@@ -48,6 +48,7 @@ def write_pages(
     lines: FindLines,
     figures: Path,
     campaign_file: str,
+    forgotten: Sequence[str],
 ) -> None:
     """Write data card, report and description into a new release's folder, which has its tables.
 
@@ -67,6 +68,8 @@ def write_pages(
         Folder of figures that are drawn again where their values have changed.
     campaign_file
         Its name without folders, for the commands of the report.
+    forgotten
+        Judges of the parent who are forgotten people: no page names them.
     """
     stored_tables = {table["name"]: stored_table(folder, table) for table in document["tables"]}
     gold = reported_tables(stored_tables, queries)
@@ -78,7 +81,7 @@ def write_pages(
             document,
             gold,
             drawn_tables(outputs, gold, queries),
-            _parent_tables(parent, stored_tables, document, queries),
+            _parent_tables(parent, stored_tables, document, queries, forgotten),
             parent.manifest if parent else None,
             campaign_file,
         )
@@ -159,6 +162,7 @@ def _parent_tables(
     stored_tables: Mapping[str, StoredTable],
     document: Mapping[str, Any],
     queries: Queries,
+    forgotten: Sequence[str],
 ) -> dict[str, pa.Table] | None:
     """Return tables of the parent that the report compares with, and the labels that differ."""
     if parent is None:
@@ -171,5 +175,5 @@ def _parent_tables(
     }
     inputs["new_lineage"] = stored_tables["lineage"]
     other_names = (document["changes"] or {}).get("judges_have_other_names", False)
-    parameters = {**MOST_CHANGES, "same_names": not other_names}
+    parameters = {**MOST_CHANGES, "same_names": not other_names, "forgotten": forgotten}
     return tables | {"label_changes": queries.table("report/label_changes", inputs, parameters)}

@@ -2,11 +2,12 @@
 -- many of the item's answers are new, gone, other, or count no more or again since, and the first of them
 -- with the file and row of now; null: not matched.
 -- Inputs: old_labels, new_labels, old_judgments, new_judgments, new_lineage.
--- Parameters: same_names: whether judges are named alike in both; most: how many; most_answers: of each.
+-- Parameters: same_names: whether judges are named alike in both; most: how many; most_answers: of each;
+-- forgotten: judges of then who are named nowhere any more.
 WITH changed AS (
     SELECT
         n.task, n.item, o.label AS label_old, n.label, o.adjudicated AS adjudicated_old, n.adjudicated,
-        o.adjudicator AS adjudicator_old, n.adjudicator, n.probability,
+        CASE WHEN NOT list_contains($forgotten::VARCHAR[], o.adjudicator) THEN o.adjudicator END AS adjudicator_old, n.adjudicator, n.probability,
         o.probability AS probability_old, count(*) OVER () AS n_changed
     FROM new_labels AS n
     INNER JOIN old_labels AS o USING (task, item)
@@ -19,6 +20,7 @@ WITH changed AS (
 before AS (
     SELECT task, item, judgment_id, judge, label, fate, fate = 'used' AS counts
     FROM old_judgments SEMI JOIN changed USING (task, item)
+    WHERE judge IS NULL OR NOT list_contains($forgotten::VARCHAR[], judge)
 ),
 now AS (
     SELECT task, item, judgment_id, judge, label, fate, fate = 'used' AS counts

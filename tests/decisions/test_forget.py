@@ -111,6 +111,21 @@ def test_bisect_names_that_a_person_was_forgotten(tmp_path):
     assert (step["decision"]["by"], step["decision"]["because"]) == ("ann", "asked for it")
 
 
+def test_the_report_of_labels_that_changed_names_no_forgotten_person(campaign):
+    """Her answers decide all labels of one export: each of its items changes, and shows answers."""
+    text = "item,judge,label\n" + "".join(
+        f"q{i},{judge},{label}\n" for i in range(8)
+        for judge, label in ((PERSON, "a"), (PERSON + "2", "a"), ("w2", "b"), ("w2", "b"))
+    )  # fmt: skip
+    (campaign / "exports" / "c.csv").write_text(text.replace(f"{PERSON}2", "w0"))
+    build_release(load_campaign(campaign), silent)
+    (campaign / "exports" / "d.csv").write_text("item,judge,label\nq1,w7,b\nq2,w7,b\n")
+    forgotten(campaign)
+    report = (campaign / "gold" / "v0004" / "report.html").read_text()
+    assert "labels that changed" in report.lower()
+    assert named_in(campaign, PERSON) == []
+
+
 def vanished(release: Release) -> tuple[str, float]:
     [check] = [c for c in release.manifest["checks"] if c["name"] == "vanished_judgments"]
     return check["level"], check["value"]

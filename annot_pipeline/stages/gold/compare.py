@@ -8,6 +8,7 @@ from __future__ import annotations
 import bisect
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -58,10 +59,7 @@ def agreement_changes(rows: pa.Table) -> tuple[pa.Table, list[Change]]:
     is_known |= _has_ends(before, before_ends) & _has_ends(after, after_ends)
     is_fall = changes.beyond & (changes.change < 0) & is_known
     falls = [
-        Change(
-            name=f"{row['task']} {row['statistic']}", change=row["change"],
-            low=row["change_low"], high=row["change_high"], items=row["items"],
-        )
+        _change(row, f"{row['task']} {row['statistic']}", row["items"])
         for row in table.filter(pa.array(is_fall)).to_pylist()
         if CHANCE_CORRECTED.search(row["statistic"])
     ]  # fmt: skip
@@ -84,11 +82,7 @@ def prevalence_changes(rows: pa.Table) -> tuple[pa.Table, list[Change]]:
     changes = change_intervals(before, before_ends, after, after_ends)
     table = _with(rows, changes)
     shifts = [
-        Change(
-            name=f"{row['task']} {row['label']}", change=row["change"],
-            low=row["change_low"], high=row["change_high"],
-            items=min(row["released_items"], row["now_items"]),
-        )
+        _change(row, f"{row['task']} {row['label']}", min(row["released_items"], row["now_items"]))
         for row in table.filter(pa.array(changes.beyond)).to_pylist()
     ]  # fmt: skip
     return table, _largest(shifts)
@@ -121,14 +115,15 @@ def drift_changes(rows: pa.Table) -> tuple[pa.Table, list[Change]]:
     is_known = ~np.isnan(before_ends[0]) & ~np.isnan(after_ends[0])
     clear_falls = table.filter(pa.array(changes.beyond & (changes.change < 0) & is_known))
     falls = [
-        Change(
-            name=f"{row['task']} {row['judge']}", change=row["change"],
-            low=row["change_low"], high=row["change_high"],
-            items=min(row["released_items"], row["new_items"]),
-        )
+        _change(row, f"{row['task']} {row['judge']}", min(row["released_items"], row["new_items"]))
         for row in clear_falls.to_pylist()
     ]  # fmt: skip
     return table, _largest(falls)
+
+
+def _change(row: Mapping[str, Any], name: str, items: int) -> Change:
+    low, high = row["change_low"], row["change_high"]
+    return Change(name=name, change=row["change"], low=low, high=high, items=items)
 
 
 def _ends(rows: pa.Table, name: str) -> tuple[Floats, tuple[Floats, Floats]]:
@@ -236,11 +231,8 @@ def _dropped_exports(context: StageContext, release: Release) -> list[str]:
 
 def _vanished(context: StageContext, release: Release | None) -> pa.Table:
     """Return the judgments of the newest release that no export holds any more."""
-    released = {
-        "released": _released(release, "judgments"),
-        "released_labels": _released(release, "labels"),
-    }
-
+    names = {"released": "judgments", "released_labels": "labels"}
+    released = {name: _released(release, table) for name, table in names.items()}
     excluded = {"excluded": _not_missed(context, release)}
 
     def query_vanished(lineage: pa.Table | StoredTable, tasks: Sequence[str]) -> pa.Table:
@@ -270,15 +262,25 @@ def _vanished(context: StageContext, release: Release | None) -> pa.Table:
     return pa.concat_tables(tables).sort_by("task")
 
 
+def forgotten_judges(release: Release | None, store: Path, key: bytes) -> list[str]:
+    """Return the names that people whom a store has forgotten have, or would have, in a release."""
+    people = read_forgotten(store)
+    if release is None or not people:
+        return []
+    names = release.table("judges")["judge"].unique().to_pylist()
+    return sorted({person.digest for person in people} | forgotten_among(names, people, key))
+
+
 def _not_missed(context: StageContext, release: Release | None) -> pa.Table:
     """Return judgments of the newest release that nobody misses.
 
     They are those of exports that are excluded now, and of people who are forgotten.
     """
-    settings, people = context.campaign.settings, read_forgotten(context.store.root)
+    settings = context.campaign.settings
+    forgotten = forgotten_judges(release, context.store.root, context.judge_key())
     exclusions = [exclusion.digest for source in settings.sources for exclusion in source.exclude]
     columns = ["judgment_id", "task", "item"]
-    if release is None or not (exclusions or people):
+    if release is None or not (exclusions or forgotten):
         return GOLD["lineage"].empty().select(columns)
     digests = SourceDigests(context.store, settings)
     excluded = [
@@ -287,10 +289,7 @@ def _not_missed(context: StageContext, release: Release | None) -> pa.Table:
         if any(d.startswith(e) for d in (name, digests.sha256(name) or "") for e in exclusions)
     ]
     rows = read_table(release.stored("lineage"), [*columns, "source_digest", "judge"])
-    judges = rows["judge"].drop_null().unique().to_pylist()
-    forgotten = {person.digest for person in people}
-    forgotten |= forgotten_among(judges, people, context.judge_key())
-    are_theirs = is_in(rows["judge"], sorted(forgotten))
+    are_theirs = is_in(rows["judge"], forgotten)
     return rows.filter(pc.or_(is_in(rows["source_digest"], excluded), are_theirs)).select(columns)
 
 
