@@ -221,8 +221,11 @@ def roll_back(
     releases, store = Releases.for_campaign(campaign), Store(campaign.store)
     with _publishing(campaign, releases, progress):
         newest, old = releases.get(), releases.get(version)
-        if old.version == newest.version:
-            problem = Problem("V", f"{version} is the newest release", do="name an older one")
+        restored = (newest.manifest.get("decision") or {}).get("restored")
+        if old.version in (newest.version, restored):
+            what = f"{newest.version} is the newest release"
+            what += f", with the content of {restored}" * (old.version == restored)
+            problem = Problem("V", what, do="name an older one")
             raise ConfigError("there is nothing to go back to", [problem])
         if mark := releases.retracted().get(version):
             problem = Problem("", f"{mark.by} retracted it: {mark.because}", do="name another")

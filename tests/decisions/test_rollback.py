@@ -197,6 +197,13 @@ def test_what_cannot_be_gone_back_to_is_refused(campaign):
     assert Releases(campaign / "gold").versions() == ["v0001", "v0002"]
 
 
+def test_a_second_person_who_goes_back_hears_that_the_first_has(campaign):
+    back(campaign)
+    with pytest.raises(ConfigError, match="v0003 is the newest release, with the content of v0001"):
+        back(campaign)
+    assert Releases(campaign / "gold").versions() == ["v0001", "v0002", "v0003"]
+
+
 def test_a_damaged_release_is_not_restored(campaign):
     (campaign / "gold" / "v0001" / "labels.parquet").write_bytes(b"garbage")
     with pytest.raises(StoreError, match="not the bytes that were published"):
@@ -273,7 +280,7 @@ def test_bisect_of_a_metric_names_the_cause_of_the_largest_step(campaign, capsys
     rebuilt(campaign)
     third = bisect_metric(loaded, "used")
     assert (third["since"], third["causes"]) == ("v0003", ["exports added", "settings"])
-    assert third["settings"] == [["seed", "default", "5"]]
+    assert third["settings"] == [["seed", "17", "5"]]
     back(campaign)
     step = bisect_metric(loaded, "used")
     assert (step["since"], step["before"]) == ("v0004", "v0003")
