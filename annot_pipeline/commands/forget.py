@@ -118,7 +118,7 @@ def forget(
     held = _releases_with(releases, judge, entry)
     pins = read_pins(releases)
     if (pinned_versions := [v for v in held if v in pins]) and not pinned:
-        do = "annot pin --remove releases it, or --pinned removes it"
+        do = f"annot pin {campaign.typed} V --remove releases it, or --pinned removes it"
         problem = Problem("", f"{first_of(pinned_versions)} is pinned and has the person", do=do)
         raise ConfigError("a pinned release would go", [problem])
     _check_files(campaign, judge, entry, newest)

@@ -176,7 +176,7 @@ class Release:
             raise StoreError(f"{self.folder / name}: cannot be read", [problem]) from None
 
     def _half(self, name: str) -> DamagedError:
-        problem = Problem("", f"{name} is missing", do=COPY_AGAIN)
+        problem = Problem("", f"{name} is missing", do=f"read the newest release, or {COPY_AGAIN}")
         return DamagedError(f"{self.location}: half a release", [problem])
 
     def _changed(self, location: str, names: tuple[str, ...] = ()) -> DamagedError:
