@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
 
+from annot_pipeline.cli import main
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.contracts.records import FATES
 from annot_pipeline.gates import check_gate_names
+from tests.audit.two_releases import SETTINGS, build_two
 
 ROOT = Path(__file__).parents[1]
 CAMPAIGN = (ROOT / "docs" / "campaign.md").read_text()
@@ -56,6 +62,56 @@ def test_settings_shown_for_methods_are_valid(block, tmp_path):
     said = YAML(typ="safe", pure=True).load(block)
     (tmp_path / "campaign.yaml").write_text(json.dumps(least | said))
     assert load_campaign(tmp_path)
+
+
+ALERTS = (ROOT / "docs" / "operations.md").read_text().split("| alert |")[1].split("\n\n")[0]
+PLACES = {
+    "ITEM": "i1", "RUN": "latest", "GATE": "unseen_judges", "TEXT": "it is wrong", "V1": "v0001",
+    "V2": "v0002", "METRIC": "used", "NAME": "w2",
+}  # fmt: skip
+
+
+def test_every_alert_has_commands_to_look_and_to_end_it():
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in ALERTS.splitlines()[2:]]
+    assert len(rows) > 15
+    assert all(len(row) == 4 for row in rows)
+    for alert, look, _, over in rows:
+        assert re.search("`(annot|df|free) ", look), alert
+        assert re.search("`annot (build|verify|releases|status|diff) C", over), alert
+
+
+def _two_releases_and_a_candidate(folder: Path) -> None:
+    build_two(folder)
+    gates = {"unseen_judges": {"error": 0.0, "minimum": 1}}
+    (folder / "campaign.yaml").write_text(json.dumps(SETTINGS | {"gates": gates}))
+    (folder / "exports" / "c.csv").write_text("item,judge,label\ni1,w9,a\n")
+    assert main(["build", str(folder)]) == 1
+    (folder / "exports" / "c.csv").rename(folder / "c.csv")
+
+
+def typed_commands() -> list[str]:
+    """Return the commands of the runbook, each once."""
+    spans = re.findall(r"`([^`]+)`", ALERTS)
+    names = "annot|df|free|ls|dagster|dagster-daemon"
+    return list(dict.fromkeys(span for span in spans if re.match(rf"(?:{names}) ", span)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("typed", typed_commands())
+def test_a_command_of_the_runbook_works_as_written(typed, copy_campaign, tmp_path, capsys):
+    """On a campaign with two releases and a candidate."""
+    campaign = copy_campaign(_two_releases_and_a_candidate, tmp_path / "campaign")
+    if "candidate" in typed or "publish" in typed:
+        (campaign / "c.csv").rename(campaign / "exports" / "c.csv")
+    places = PLACES | {"C": str(campaign), "FOLDER": str(tmp_path / "spilled"), "V": "v0001"}
+    words = [places.get(word, word) for word in shlex.split(typed)]
+    words = [word.replace("=FOLDER", f"={places['FOLDER']}") for word in words]
+    if words[0] == "annot":
+        (tmp_path / "spilled").mkdir()
+        assert main(words[1:]) == 0, capsys.readouterr().err
+    else:
+        folders = [str(Path(sys.executable).parent), os.environ["PATH"]]
+        assert shutil.which(words[0], path=os.pathsep.join(folders))
 
 
 def test_what_operators_see_is_what_the_code_says():
