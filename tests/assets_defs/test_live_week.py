@@ -85,6 +85,14 @@ def good(day: str) -> str:
     return "".join(f"{day}{i},w{j},{answer}\n" for i, j, answer in rows)
 
 
+PAGE = (Path(__file__).parents[2] / "docs" / "week.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("query", [RELEASES, CHECKS])
+def test_the_page_has_the_queries(query: str) -> None:
+    assert f"```graphql\n{query}\n```" in PAGE
+
+
 @pytest.mark.slow
 def test_a_week_with_a_flood(tmp_path: Path) -> None:
     live = Deployment(tmp_path)
