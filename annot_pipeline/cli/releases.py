@@ -46,9 +46,7 @@ def _releases(document: Document, campaign: str) -> Iterator[str]:
     names = f"version pinned made=created parent labels scores records {' '.join(below)}"
     yield from table("releases", rows, names, most=len(rows), longest=LONGEST, below=below)
     people = document["forgotten"]
-    yield from table(
-        "people who are forgotten", people, "at by because", most=len(people), longest=LONGEST
-    )
+    yield from table("people who are forgotten", people, "at by because", longest=LONGEST)
     yield from problem_lines(document["rolled_back"])
     if document["rolled_back"]:
         yield f"next: {document['rolled_back']['do']}"
@@ -65,21 +63,18 @@ def run_rollback(arguments: argparse.Namespace) -> int:
     release = roll_back(
         campaign, arguments.version, because=arguments.because, by=arguments.by, progress=say
     )
+    dropped: dict[str, str] = release.manifest["decision"]["dropped"]
     document = {
         "campaign": campaign.settings.campaign,
         "version": release.version,
         "restored": arguments.version,
         "path": release.location,
-        "dropped_exports": [
-            {"digest": digest, "name": name}
-            for digest, name in release.manifest["decision"]["dropped"].items()
-        ],
+        "dropped_exports": [{"digest": d, "name": name} for d, name in dropped.items()],
     }
 
     def lines() -> Iterator[str]:
         yield f"published {release.version} with the content of {arguments.version}"
-        dropped = {export["name"]: export["digest"] for export in document["dropped_exports"]}
-        yield from excluded_lines(dropped, arguments.because)
+        yield from excluded_lines({name: d for d, name in dropped.items()}, arguments.because)
         yield f"next: annot releases {typed(arguments)}"
 
     return show(arguments, document, lines)
@@ -89,15 +84,12 @@ def run_retract(arguments: argparse.Namespace) -> int:
     """Mark a release as not to be used."""
     from annot_pipeline.commands.decisions import retract
 
-    campaign = load(arguments)
+    campaign, name = load(arguments), typed(arguments)
     version = retract(
         campaign, arguments.version, because=arguments.because, by=arguments.by, progress=say
     )
     document = {"campaign": campaign.settings.campaign, "version": version}
-    lines = [
-        f"retracted {version}: load_gold warns of it",
-        f"next: annot releases {typed(arguments)}",
-    ]
+    lines = [f"retracted {version}: load_gold warns of it", f"next: annot releases {name}"]
     return show(arguments, document, lambda: lines)
 
 
@@ -105,7 +97,7 @@ def run_forget(arguments: argparse.Namespace) -> int:
     """Leave a person out of everything."""
     from annot_pipeline.commands.forget import forget
 
-    campaign = load(arguments)
+    campaign, name = load(arguments), typed(arguments)
     document = forget(
         campaign, arguments.judge, because=arguments.because, by=arguments.by,
         pinned=arguments.pinned, dry_run=arguments.dry_run, progress=say,
@@ -120,8 +112,7 @@ def run_forget(arguments: argparse.Namespace) -> int:
         if not (document["release"] or document["removed"]):
             yield f"no release has the person; exports {would or 'are '}read without the person"
         yield from fields(document, names)
-        verify = f"annot verify {typed(arguments)}"
-        yield f"next: {'the same without --dry-run' if would else verify}"
+        yield f"next: {'the same without --dry-run' if would else 'annot verify ' + name}"
 
     return show(arguments, document | {"campaign": campaign.settings.campaign}, lines)
 

@@ -97,8 +97,8 @@ def prune(
         document, unneeded = _plan(campaign, releases, keep, abandoned, progress)
         versions = [row["version"] for row in document["removed"]]
         n_exports = counted(len(unneeded), "archived export")
-        progress(f"removes {', '.join(versions) or 'no release'} and {n_exports}: "
-                 f"{document['bytes']:,} bytes")  # fmt: skip
+        names = ", ".join([*versions, n_exports])
+        progress(f"removes {names}: {document['bytes']:,} bytes")
         releases.strike_off(abandoned.versions)
         releases.remove(versions)
         releases.abandon(abandoned.names(campaign.store))

@@ -147,7 +147,7 @@ def test_what_goes_is_said_with_sizes_before_it_goes(campaign, capsys, monkeypat
 
     monkeypatch.setattr(Releases, "remove", removed)
     assert main(words) == 0
-    assert f"removes v0001, v0002 and 1 archived export: {freed} bytes" in before[0]
+    assert f"removes v0001, v0002, 1 archived export: {freed} bytes" in before[0]
     assert capsys.readouterr().out.endswith(f"next: annot verify {campaign}\n")
 
 
