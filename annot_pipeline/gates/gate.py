@@ -226,11 +226,10 @@ class GateResult:
 def statement(value: float, question: str) -> str:
     """Return what a gate measured as a phrase, which starts with the number or share."""
     text = figure(value, question)
-    if question.startswith("share of "):
-        things = question.removeprefix("share of ")
+    kind, _, things = question.partition(" of ")
+    if kind == "share":
         return f"{text} of {RELATIVE.sub(' ', things, count=1)}"
-    if question.startswith("number of "):
-        things = question.removeprefix("number of ")
+    if kind == "number":
         return f"{text} {_singular(things) if value == 1 else things}"
     return f"{question}: {text}"
 
