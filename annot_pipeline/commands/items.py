@@ -11,6 +11,7 @@ from annot_pipeline.config.campaign_file import likely_name
 from annot_pipeline.errors import ConfigError, Problem, first_of
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Releases
+from annot_pipeline.storage.tables import read_table
 
 REASONS = ("uncertain", "one judge", "split votes", "against the votes", "expert against model")
 """Reasons to doubt a label, as sql/audit/items.sql gives them."""
@@ -51,7 +52,7 @@ def list_items(
     Raises
     ------
     ConfigError
-        There is no such reason, task or judge.
+        There is no such reason, task, judge or label.
     StoreError
         There is no such release, or it is not as it was published.
     """
@@ -65,6 +66,8 @@ def list_items(
     queries = Queries(campaign.settings.resources, campaign.spill)
     _refuse_unknown("task", task, chosen.manifest["facts"]["kinds"])
     _refuse_unknown("judge", judge, chosen.table("judges")["judge"].to_pylist())
+    labels = read_table(chosen.stored("labels"), ["label"])["label"]
+    _refuse_unknown("label", label, labels.unique().to_pylist())
     return queries.table("audit/items", {name: chosen.stored(name) for name in names}, parameters)
 
 

@@ -14,6 +14,7 @@ import pyarrow.csv as pa_csv
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.methods.labels.prediction_scores import NEED_PROBABILITIES
+from annot_pipeline.runtime.spreadsheet_cells import safe_table
 from annot_pipeline.scoring.cells import Predicted, predicted
 from annot_pipeline.scoring.faults import Faults
 from annot_pipeline.scoring.figures import item_table, over_items, over_tasks, score_task
@@ -204,10 +205,10 @@ def score_predictions(
 
 
 def write_items(items: pa.Table, path: Path) -> None:
-    """Write one row per item as csv or Parquet, in one step."""
+    """Write one row per item as csv, safe in a spreadsheet, or as Parquet, in one step."""
     with atomic_write(path) as temporary:
         if path.suffix == ".csv":
-            pa_csv.write_csv(items, temporary)
+            pa_csv.write_csv(safe_table(items), temporary)
         else:
             write_table(temporary, items)
 

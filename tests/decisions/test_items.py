@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 
+import pyarrow.parquet as pq
 import pytest
 
 from annot_pipeline.cli import main
@@ -56,7 +57,6 @@ def test_items_are_chosen_by_task_label_judge_and_reason(campaign):
         if row["item"] == "i18"
     }
     assert "i18" in items(campaign, judge=judge)
-    assert items(campaign, judge=judge, label="c") == []
     (task,) = set(list_items(campaign)["task"].to_pylist())
     assert items(campaign, task=task) == items(campaign)
     assert all(isinstance(items(campaign, reason=reason), list) for reason in REASONS)
@@ -94,3 +94,25 @@ def test_the_command_writes_a_queue(campaign, tmp_path, capsys):
     assert main(["items", str(campaign.folder), "--json", "--rows", "1"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert (document["n_items"], len(document["items"])) == (19, 1)
+
+
+def test_a_label_that_no_item_has_is_refused_with_the_labels_there_are(campaign, capsys):
+    assert main(["items", str(campaign.folder), "--label", "c"]) == 2
+    told = capsys.readouterr().err
+    assert "no such label" in told
+    assert "a, b" in told
+
+
+def test_a_spreadsheet_takes_no_cell_for_a_formula(start_campaign, tmp_path):
+    """The csv is for people; Parquet, and the decisions that a build reads, hold what is there."""
+    names = ["=1+1", "+1", "-1", "@x", "i5"]
+    export = "item,judge,label\n" + "".join(
+        f"{name},w{n},{'ab'[n % 2]}\n" for name in names for n in range(3)
+    )
+    campaign = start_campaign({"a.csv": export})
+    for ending in ("csv", "parquet"):
+        assert main(["items", str(campaign), "-o", str(tmp_path / f"queue.{ending}")]) == 0
+    with (tmp_path / "queue.csv").open() as file:
+        cells = [row["item"] for row in csv.DictReader(file)]
+    assert sorted(cells) == sorted(["'=1+1", "'+1", "'-1", "'@x", "i5"])
+    assert sorted(pq.read_table(tmp_path / "queue.parquet")["item"].to_pylist()) == sorted(names)
