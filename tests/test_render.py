@@ -55,3 +55,8 @@ def test_long_texts_are_cut_and_digits_can_be_more():
     assert text("x" * 50, 10) == "x" * 9 + "…"
     assert text(1 - 1e-9, digits=6) == ">0.999999"
     assert text(0.6540712, digits=6) == "0.654071"
+
+
+def test_cells_are_whole():
+    name = "generaltest2022.en-liv.hyp.TAL-SJTU.liv.txt, of the segment 221"
+    assert list(table("t", [{"item": name}], "item"))[2] == f"  {name}"

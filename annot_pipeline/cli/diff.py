@@ -33,7 +33,6 @@ VERDICT = (
     "new_dropped=dropped new_p_value=p"
 )
 DIGITS = 6
-LONGEST = 80
 
 
 def run_diff(arguments: argparse.Namespace) -> int:
@@ -98,7 +97,7 @@ def _bisected(document: Document, campaign: str) -> Iterator[str]:
         yield f"  since {row['since']} ({row['created_at']}); in {row['before']} it was {was}"
         yield from _why(row)
         judgments = [_with_locations(judgment) for judgment in row["judgments"][:JUDGMENTS]]
-        yield from table("", judgments, JUDGMENT, longest=LONGEST, below=FILES)
+        yield from table("", judgments, JUDGMENT, below=FILES)
         yield f"next: annot diff {campaign} {row['before']} {row['since']}"
 
 
@@ -134,7 +133,7 @@ def diff_lines(document: Document) -> Iterator[str]:
             yield f"exports {what}: {len(exports):,} ({names})"
     yield from fields(inputs, "judgments")
     judgments = [_with_locations(row) for row in document["judgments"][:JUDGMENTS]]
-    yield from table("", judgments, JUDGMENT, longest=LONGEST, below=FILES)
+    yield from table("", judgments, JUDGMENT, below=FILES)
     if (more := (document["judgments_changed"] or 0) - len(judgments)) > 0:
         yield f"  and {more:,} more"
     verdicts = inputs["verdicts"] or []
@@ -144,19 +143,21 @@ def diff_lines(document: Document) -> Iterator[str]:
         dict(zip(("setting", "was", "is"), setting_in_words(row), strict=True))
         for row in inputs["settings"]
     ]
-    yield from table("settings", changes, "setting was is", most=len(changes), longest=LONGEST)
-    code = inputs["code"]
-    yield from table("code", code, "what old=was new=is", most=len(code), longest=12)
+    yield from table("settings", changes, "setting was is", most=len(changes))
+    code = [
+        {name: text(row[name], 12) for name in ("what", "old", "new")} for row in inputs["code"]
+    ]
+    yield from table("code", code, "what old=was new=is", most=len(code))
     if document["causes_found"] and not document["recomputed"]:
         yield "recomputed: nothing"
-    yield from table("recomputed", document["recomputed"], "state tables", longest=LONGEST)
+    yield from table("recomputed", document["recomputed"], "state tables")
     yield from (f"note: {note}" for note in document["notes"])
     if not document["cells"]:
         yield "no label, probability, score, rank or verdict changed"
     names = "table column changed added removed became_true largest=by_at_most causes=by_cause"
     summary, rows = document["summary"], document["rows"]
     yield from table(
-        f"{document['cells']:,} cells changed", summary, names, most=len(summary), longest=LONGEST,
+        f"{document['cells']:,} cells changed", summary, names, most=len(summary),
         below=("by cause",),
     )  # fmt: skip
     for name in dict.fromkeys(row["table"] for row in rows):
@@ -166,9 +167,7 @@ def diff_lines(document: Document) -> Iterator[str]:
             for kind in ("changed", "added", "removed")
         )  # fmt: skip
         title = f"{name}, {len(cells):,} of {n:,} cells"
-        yield from table(
-            title, list(map(_values, cells)), CELL, most=len(cells), longest=60, digits=DIGITS
-        )
+        yield from table(title, list(map(_values, cells)), CELL, most=len(cells), digits=DIGITS)
     yield from fields(document, {"path": "all cells", "judgments_path": "all judgments"})
     if "path" not in document and len(rows) < document["cells"]:
         yield "next: -o FOLDER writes all cells and judgments, --rows N shows more"

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 
 from annot_pipeline.cli.common import Document, check_output, load, show, typed
-from annot_pipeline.cli.render import fields, table
+from annot_pipeline.cli.render import fields, table, text
 from annot_pipeline.errors import counted
 
 SHOWN = "item label probability runner_up runner_up_probability=probability votes reasons text"
@@ -34,10 +34,10 @@ def run_items(arguments: argparse.Namespace) -> int:
     }
 
     def lines() -> Iterator[str]:
-        rows = document["items"]
+        rows = [row | {"text": text(row["text"], 60)} for row in document["items"]]
         title = f"{counted(document['n_items'], 'item')}, the least probable label first"
         shown = "task " * (len({row["task"] for row in rows}) > 1) + SHOWN
-        yield from table(title, rows, shown, most=len(rows), longest=40)
+        yield from table(title, rows, shown, most=len(rows))
         yield from fields(document, {"path": "all items"})
         if not rows:
             yield "no label fits; annot serve and the report list scores and comparisons"

@@ -8,17 +8,19 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+from textwrap import wrap
 from typing import Any, NamedTuple
 
 from annot_pipeline.errors import first_of, printable
 
 MOST_ROWS = 12
 """Rows of a table unless a command wants more; --json has all."""
-LONGEST, LONGEST_CELL = 1000, 40
-"""Characters of a text in a field, and in a cell of a table."""
+LONGEST = 1000
+"""Characters of a text: longer ones are cut."""
 
 NARROWEST = 12
-"""Characters that a text keeps where a table does not fit on the terminal."""
+"""Characters that a text has in a line where a table does not fit on the terminal."""
 
 Names = str | Mapping[str, str]
 """Paths into a document with their headings; in one text, ``path`` or ``path=heading`` each."""
@@ -61,13 +63,10 @@ def _number(value: float, digits: int) -> str:
     return f"{value + 0.0:.{digits}g}"
 
 
-def fields(
-    document: Mapping[str, Any], names: Names, *, indent: str = "", longest: int = LONGEST
-) -> Iterator[str]:
+def fields(document: Mapping[str, Any], names: Names, *, indent: str = "") -> Iterator[str]:
     """Yield ``heading: value`` lines of what a document has."""
     for path, heading in _headings(names).items():
-        value = text(at(document, path), longest)
-        if value:
+        if value := text(at(document, path)):
             yield f"{indent}{heading}: {value}"
 
 
@@ -77,7 +76,6 @@ def table(
     names: Names,
     *,
     most: int = MOST_ROWS,
-    longest: int = LONGEST_CELL,
     digits: int = 4,
     below: Sequence[str] = (),
 ) -> Iterator[str]:
@@ -92,15 +90,17 @@ def table(
     columns = []
     for path, heading in _headings(names).items():
         values = [at(row, path) for row in rows[:most]]
-        cells = [text(value, longest, digits) for value in values]
+        cells = [text(value, digits=digits) for value in values]
         if any(cells):
             is_number = all(isinstance(value, (int, float)) or value is None for value in values)
             columns.append(Column([heading, *cells], is_number))
     room = terminal_columns() - len("  ")
     under = [c for c in columns if c.cells[0] in below] if width_of(columns) > room else []
     shown, left_out = fit([column for column in columns if column not in under], room)
-    for position, row in enumerate(zip(*(column.padded() for column in shown), strict=True)):
-        yield "  " + "  ".join(row).rstrip()
+    for position in range(len(rows[:most]) + 1):
+        for line in zip_longest(*(column.lines(position) for column in shown)):
+            padded = (column.padded(part or "") for column, part in zip(shown, line, strict=True))
+            yield "  " + "  ".join(padded).rstrip()
         parts = [(c.cells[0], c.cells[position]) for c in under if position]
         yield from (f"    {heading}: {cell}" for heading, cell in parts if cell)
     if left_out:
@@ -110,29 +110,24 @@ def table(
 
 
 class Column(NamedTuple):
-    """A column of a table: the heading and its cells, and whether these are numbers."""
+    """A column of a table: the heading and its cells, whether these are numbers, and its room."""
 
     cells: list[str]
     is_number: bool
+    most: int = sys.maxsize
 
     @property
     def width(self) -> int:
-        """Return the characters of the longest."""
-        return max(map(len, self.cells))
+        """Return the characters of the longest line."""
+        return min(self.most, max(map(len, self.cells)))
 
-    def cut(self, width: int) -> Column:
-        """Return the column with texts of so many characters at most, the middle left out."""
-        half = width // 2
-        cells = [
-            c if len(c) <= width else f"{c[:half]}…{c[len(c) - (width - half - 1) :]}"
-            for c in self.cells
-        ]
-        return self._replace(cells=cells)
+    def lines(self, position: int) -> list[str]:
+        """Return the lines of a cell, each within the width."""
+        return wrap(self.cells[position], self.width, break_on_hyphens=False) or [""]
 
-    def padded(self) -> list[str]:
-        """Return cells of one width, numbers at the right."""
-        width = self.width
-        return [c.rjust(width) if self.is_number else c.ljust(width) for c in self.cells]
+    def padded(self, line: str) -> str:
+        """Return a line in the width of the column, a number at the right."""
+        return line.rjust(self.width) if self.is_number else line.ljust(self.width)
 
 
 def width_of(columns: Sequence[Column]) -> int:
@@ -143,15 +138,15 @@ def width_of(columns: Sequence[Column]) -> int:
 def fit(columns: Sequence[Column], most: int) -> tuple[list[Column], list[str]]:
     """Return columns that take so many characters at most, and the heads of those left out.
 
-    The widest texts are cut first, to `NARROWEST`; then columns go from the right, and the others
-    share their room.
+    The widest texts get lines of fewer characters first, down to `NARROWEST`; then columns go from
+    the right, and the others share their room.
     """
     shown = list(columns)
     while width_of(shown) > most:
         texts = [k for k, c in enumerate(shown) if not c.is_number and c.width > NARROWEST]
         if texts:
             widest = max(texts, key=lambda k: shown[k].width)
-            shown[widest] = shown[widest].cut(shown[widest].width - 1)
+            shown[widest] = shown[widest]._replace(most=shown[widest].width - 1)
         elif len(shown) > 1:
             shown.pop()
         else:

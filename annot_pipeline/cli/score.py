@@ -113,7 +113,7 @@ def _lines(document: Document) -> Iterator[str]:
     if len(tasks) == 1:
         mean = {"label": "mean", "f1": part["mean_f1"], "expected_f1": part["mean_expected_f1"]}
         first = part["by_class"][:MOST]
-        yield from table("classes", [*first, mean], CLASSES, most=MOST + 1, longest=16)
+        yield from table("classes", [*first, mean], CLASSES, most=MOST + 1)
         if (more := len(part["by_class"]) - MOST) > 0:
             yield f"  and {more:,} more classes; --json has all"
         yield from fields(part, {"calibration.error": "calibration error"})
@@ -123,24 +123,19 @@ def _lines(document: Document) -> Iterator[str]:
             "mean over tasks", [document["macro"]], f"n_tasks=tasks {OF_PART} figures.kl.value=KL"
         )
     certain = [row for row in document["micro"]["by_certainty"] if row["n_items"]]
-    yield from table("items by how certain gold is", certain, f"certainty {OF_PART}", longest=16)
+    yield from table("items by how certain gold is", certain, f"certainty {OF_PART}")
     farthest = f"task {FARTHEST}" if len(tasks) > 1 else FARTHEST
-    yield from table("largest disagreements", document["farthest"], farthest, longest=14)
+    yield from table("largest disagreements", document["farthest"], farthest)
     yield from fields(document, {"items_path": "all items"})
     yield f"next: {document['next']}"
 
 
 def _figures(part: Document) -> list[Document]:
     """Return the figures of the model next to those of the baselines."""
+    paths = {"gold": "baselines.gold.{}.value", "majority": "baselines.majority_vote.{}.value",
+             "prevalence": "baselines.prevalence.{}.value", "model": "figures.{}.value",
+             "from": "figures.{}.ci_low", "to": "figures.{}.ci_high"}  # fmt: skip
     return [
-        {
-            "figure": title,
-            "model": at(part, f"figures.{name}.value"),
-            "from": at(part, f"figures.{name}.ci_low"),
-            "to": at(part, f"figures.{name}.ci_high"),
-            "majority": at(part, f"baselines.majority_vote.{name}.value"),
-            "prevalence": at(part, f"baselines.prevalence.{name}.value"),
-            "gold": at(part, f"baselines.gold.{name}.value"),
-        }
+        {"figure": title} | {key: at(part, path.format(name)) for key, path in paths.items()}
         for name, title in NAMES.items()
     ]

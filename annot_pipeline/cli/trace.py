@@ -10,7 +10,7 @@ from math import log
 from typing import Any
 
 from annot_pipeline.cli.common import load, show, terminal, typed
-from annot_pipeline.cli.render import LONGEST_CELL, fields, table, text
+from annot_pipeline.cli.render import fields, table, text
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import counted, row_and_line
 
@@ -20,7 +20,6 @@ MOST_JUDGMENTS = 200
 """Judgments that are shown; --json has all."""
 WHOLE = 3
 """Tasks that are shown in full; of an item in more of them each gets a row."""
-LONGEST = 80
 UNLIKELY = 5e-5
 """Probability below which a class without votes is not shown."""
 ITEM = "segment system text source reference truth"
@@ -63,9 +62,7 @@ def trace_lines(document: Mapping[str, Any], campaign: str) -> Iterator[str]:
             trace | {"result": _result(trace)[0], "judgments": len(trace["judgments"])}
             for trace in traces
         ]
-        yield from table(
-            title, rows, "task result judgments flipped_by", most=len(rows), longest=LONGEST
-        )
+        yield from table(title, rows, "task result judgments flipped_by", most=len(rows))
     else:
         for trace in traces:
             yield ""
@@ -75,7 +72,7 @@ def trace_lines(document: Mapping[str, Any], campaign: str) -> Iterator[str]:
 
 def _trace(trace: Row) -> Iterator[str]:
     yield f"task {trace['task'] or 'unknown'} ({trace['kind'] or 'no judgment of it counts'})"
-    yield from fields(trace, ITEM, indent="  ", longest=LONGEST)
+    yield from fields(trace, ITEM, indent="  ")
     yield from table("other texts", trace["other_texts"], "item item_version=version text")
     yield from _result(trace)
     yield from _distribution(trace["distribution"])
@@ -89,10 +86,10 @@ def _trace(trace: Row) -> Iterator[str]:
         named = [
             row | {"judge": row["judge"] or "nobody", "where": record_place(row)} for row in rows
         ]
-        yield from table(title, named, RECORD, longest=LONGEST)
-    yield from table("left out", trace["set_aside"], "judge left_out_of reason", longest=LONGEST)
+        yield from table(title, named, RECORD)
+    yield from table("left out", trace["set_aside"], "judge left_out_of reason")
     dropped = [row for row in trace["judges"] if row["dropped"]]
-    yield from table("judges who do not count", dropped, TEST, most=len(dropped), longest=LONGEST)
+    yield from table("judges who do not count", dropped, TEST, most=len(dropped))
     without = sorted(
         trace["without_judge"],
         key=lambda row: (not row.get("flips"), -abs(row.get("change") or 0.0), row["judge"]),
@@ -113,9 +110,7 @@ def _trace(trace: Row) -> Iterator[str]:
         for run in trace["chain"]
     ]
     if terminal.verbose:
-        yield from table(
-            "made by", chain, "stage code run tables", most=len(chain), longest=LONGEST
-        )
+        yield from table("made by", chain, "stage code run tables", most=len(chain))
     else:
         yield f"made by {counted(len(chain), 'stage')}: -v shows versions of code and tables"
 
@@ -131,7 +126,7 @@ def _result(trace: Row) -> list[str]:
                 for key, value in row.items()
                 if key not in ("task", "item", "label")
             }
-            results.append(f"{name} {text(first)}: {text(more, LONGEST)}")
+            results.append(f"{name} {text(first)}: {text(more)}")
     if trace["label"] and trace["label"].get("probability") is None:
         by = "votes are counts" if trace["anonymous_votes"] is not None else "too many classes"
         results.append(f"by majority vote, without a model: {by}")
@@ -140,7 +135,7 @@ def _result(trace: Row) -> list[str]:
     answers = Counter(row["answer"] for row in trace["judgments"] if row["fate"] == "used")
     if trace["kind"] in ("pairwise", "ranking") and answers:
         counts = dict(answers.most_common())
-        results.append(f"{answers.total():,} comparisons: {text(counts, LONGEST_CELL)}")
+        results.append(f"{answers.total():,} comparisons: {text(counts)}")
     return results or ["no judgment counts" if trace["judgments"] else "no answer"]
 
 
@@ -171,7 +166,7 @@ def _judgments(trace: Row) -> Iterator[str]:
     if trace["runner_up"] is not None:
         model = trace["label"].get("model_label") or trace["label"]["label"]
         title += f"; evidence in nats, for {text(model, 40)} against {text(trace['runner_up'], 40)}"
-    yield from table(title, rows, JUDGED, most=MOST_JUDGMENTS, longest=LONGEST)
+    yield from table(title, rows, JUDGED, most=MOST_JUDGMENTS)
     evidence = [row["evidence"] for row in rows if row["likelihoods"]]
     if (prior := trace["prior_evidence"]) is not None and None not in evidence:
         together = prior + sum(evidence)
