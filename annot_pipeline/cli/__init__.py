@@ -33,7 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that is not UTF-8 shows escapes
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        with _printed(as_json=getattr(arguments, "json", False)), _telling(arguments):
+        told = terminal.begin(quiet=arguments.quiet, verbose=arguments.verbose)
+        with _printed(as_json=getattr(arguments, "json", False)), contextlib.closing(told):
             status: int = arguments.run(arguments)
         return status
     except AnnotError as error:
@@ -72,16 +73,6 @@ def _printed(*, as_json: bool) -> Iterator[None]:
             redirected.enter_context(contextlib.redirect_stdout(PrintableStream(sys.stdout)))
         redirected.enter_context(contextlib.redirect_stderr(PrintableStream(sys.stderr)))
         yield
-
-
-@contextlib.contextmanager
-def _telling(arguments: argparse.Namespace) -> Iterator[None]:
-    """Tell as much as the options say, and end the line that moves before anything else is told."""
-    terminal.begin(quiet=arguments.quiet, verbose=arguments.verbose)
-    try:
-        yield
-    finally:
-        terminal.close()
 
 
 class PrintableStream(io.TextIOBase):

@@ -25,6 +25,8 @@ WARNING = "warn: "
 STYLES = {"warn:": "yellow", "error:": "red", "annot:": "bold red", "next:": "bold"}
 STYLES |= {"published": "green"}
 """Styles of lines by their first word."""
+ITERATIONS = re.compile(r"(: iteration \d|; the label model took up to [\d,]+ iteration).*")
+"""What a message says of iterations, which is told with -v alone."""
 TO_COPY = re.compile(r" *(annot|open|dagster) |next: (.* )?(annot|open) |.*(^| )# ")
 """Commands, and lines of a file, which are not divided."""
 
@@ -43,16 +45,19 @@ class Terminal:
     def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
         self.begin(quiet=quiet, verbose=verbose)
 
-    def begin(self, *, quiet: bool, verbose: bool) -> None:
-        """Begin a command."""
+    def begin(self, *, quiet: bool, verbose: bool) -> Terminal:
+        """Begin a command; return the terminal."""
         self.quiet, self.verbose = quiet, verbose
         self.step, self.part, self.start = "", "", time.monotonic()
         self.last = self.start
         self.warnings: list[str] = []
         self.live: Any = None
+        return self
 
     def say(self, message: str) -> None:
         """Tell a message about the progress."""
+        if not self.verbose:
+            message = type(message)(ITERATIONS.sub("", message))
         if message.startswith(WARNING):
             self.warnings.append(message.removeprefix(WARNING))
         elif self.quiet:
