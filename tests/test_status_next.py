@@ -72,7 +72,8 @@ def document(*levels: str, **more: Any) -> dict[str, Any]:
     ],
 )
 def test_the_next_step_does_not_pass_over_warnings(actual, step):
-    assert list(status_lines(actual, "CAMPAIGN"))[-1] == f"next: {step}"
+    told = " ".join(" ".join(status_lines(actual, "CAMPAIGN")).split())
+    assert told.endswith(f"next: {step}")
 
 
 VOTES = "item,judge,label\n" + "".join(f"i{n},w{judge},yes\n" for n in range(6) for judge in "abc")
@@ -106,8 +107,8 @@ def run(capsys: Any, *words: object) -> tuple[int, str, str]:
 
 
 def next_step(capsys: Any, *words: object) -> str:
-    [step] = [line for line in run(capsys, *words)[1].splitlines() if line.startswith("next: ")]
-    return step.removeprefix("next: ")
+    _, step = ("\n" + run(capsys, *words)[1]).split("\nnext: ")
+    return " ".join(step.split())
 
 
 @pytest.mark.slow
@@ -155,7 +156,7 @@ def test_refused_folders_are_the_next_step(capsys, campaign):
     status, out, _ = run(capsys, "status", campaign)
     assert status == 0
     assert "a build would be refused: " in out
-    assert out.splitlines()[-1].startswith("next: set store to an empty or new folder")
+    assert "next: set store to an empty or new folder" in out
 
 
 def test_a_weak_key_is_in_last_build_and_warned_of(capsys, campaign, monkeypatch):
@@ -187,7 +188,8 @@ def test_with_another_key_the_advice_is_to_unset_it(capsys, campaign, monkeypatc
     status, out, _ = run(capsys, "status", campaign)
     assert status == 0
     assert "settings cannot be compared: the key of the judges' names can be guessed" in out
-    assert f"next: unset ANNOT_KEY: the key is in {campaign / 'store' / 'judge.key'}" in out
+    advice = f"next: unset ANNOT_KEY: the key is in {campaign / 'store' / 'judge.key'}"
+    assert advice in " ".join(out.split())
 
 
 @pytest.mark.slow
@@ -240,3 +242,20 @@ def test_without_store_and_key_exports_are_not_said_to_be_changed(campaign, monk
 def arrived(campaign: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     assert main(["status", str(campaign), "--json"]) == 0
     return dict(json.loads(capsys.readouterr().out))
+
+
+def test_what_to_do_is_told_in_short_lines_with_relative_paths(capsys, campaign, monkeypatch):
+    """A long advice is divided, its commands are not; paths start in the current folder."""
+    monkeypatch.chdir(campaign.parent)
+    build_file(campaign)
+    waiting = document("pass")
+    advice = "look at the exports and " * 9 + f"correct {campaign}/exports/a.csv"
+    waiting["failing"] = [{"what": "gate", "do": advice}, {"what": "other", "do": "do this"}]
+    lines = list(status_lines(waiting, campaign.name))
+    start = next(n for n, line in enumerate(lines) if line.startswith("next: "))
+    assert lines[-1] == f"      then annot build {campaign.name}"
+    assert max(len(line) for line in lines[start:] if "/" not in line) <= 80
+    assert len(lines) - start >= 4
+    shown = run(capsys, "status", campaign.name)[1]
+    assert str(campaign.parent) not in shown
+    assert "gold/v0001" in shown

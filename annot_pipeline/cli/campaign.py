@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from annot_pipeline.cli.arguments import INIT_ROLES
-from annot_pipeline.cli.common import Document, load, say, show, terminal, typed
+from annot_pipeline.cli.common import Document, load, relative, say, show, terminal, typed
 from annot_pipeline.cli.render import at, fields, table, text
 from annot_pipeline.cli.terminal import write
 from annot_pipeline.errors import AnnotError, ConfigError, Problem, counted, counted_kind
@@ -227,7 +227,7 @@ def _show_build(arguments: argparse.Namespace, publication: Publication, build: 
         if publication.published and (changes := text(ordered)):
             yield f"since {at(manifest, 'parent.version')}: {changes}"
         yield f"{news} {publication.release.version}: {document['path']}"
-        yield f"next: open {folder / 'report.html'}"
+        yield relative(f"next: open {folder / 'report.html'}")
         if publication.is_candidate:
             yield f"      {candidate_steps(manifest, typed(arguments))[-1]}"
         else:

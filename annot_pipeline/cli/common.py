@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -30,6 +31,11 @@ def typed(arguments: argparse.Namespace) -> str:
     from annot_pipeline.config.campaign import as_typed
 
     return as_typed(arguments.campaign, arguments.sets)
+
+
+def relative(line: str) -> str:
+    """Return a line with paths as they are from the folder where the command was typed."""
+    return re.sub(rf"(?<![\w/.-]){re.escape(str(Path.cwd()))}/", "", line)
 
 
 def decision_text(document: Document | None) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Iterator, Mapping
+from textwrap import TextWrapper
 
-from annot_pipeline.cli.common import Document, decision_text, load, show, typed
+from annot_pipeline.cli.common import Document, decision_text, load, relative, show, typed
 from annot_pipeline.cli.render import at, fields, text
 from annot_pipeline.errors import counted
 
@@ -36,7 +38,7 @@ def run_status(arguments: argparse.Namespace) -> int:
     from annot_pipeline.commands.status import status
 
     document = status(load(arguments))
-    show(arguments, document, lambda: status_lines(document, typed(arguments)))
+    show(arguments, document, lambda: map(relative, status_lines(document, typed(arguments))))
     return int(document["damaged_note"] is not None)
 
 
@@ -80,7 +82,12 @@ def status_lines(document: Document, campaign: str) -> Iterator[str]:
             f"a build has not ended: it had made {interrupted['stage']} at {interrupted['at']}; it "
             "runs still, was killed, or was of some assets only"
         )
-    yield f"next: {_next(document, campaign, len(warnings) + bool(document['unread']))}"
+    steps = _next(document, campaign, len(warnings) + bool(document["unread"]))
+    whole = TextWrapper(72, break_long_words=False, break_on_hyphens=False)
+    parts = re.split(r"(?<=;) |(?<=,) (?=then annot)", steps) if len(steps) > 72 else [steps]
+    lines = [line for p in parts for line in ([p] if "annot " in p else whole.wrap(p))]
+    yield f"next: {lines[0]}"
+    yield from (f"      {line}" for line in lines[1:])
 
 
 def excluded_lines(exports: Mapping[str, str], because: str) -> Iterator[str]:
