@@ -255,7 +255,7 @@ def test_options_stand_anywhere(capsys, campaign):
             0,
             ["v0001"],
         ), err
-    assert run(capsys, "pin", campaign, "--why", "paper", "v0001")[0] == 0
+    assert run(capsys, "pin", campaign, "--because", "paper", "v0001")[0] == 0
     assert run(capsys, "pin", "--remove", campaign, "v0001")[0] == 0
 
 

@@ -228,7 +228,7 @@ PIN = (
     option("version", "release to keep, as v0012 or latest (default: list the pins)", "V",
            nargs="?"),
     flag("--remove", "remove the pin"),
-    option("--why", "why the release is kept", "TEXT", default=""),
+    option("--because", "why the release is kept", "TEXT", default=""),
 )  # fmt: skip
 PRUNE = (
     *CAMPAIGN,

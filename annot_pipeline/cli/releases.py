@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 
 from annot_pipeline.cli.common import Document, decision_text, load, say, show, typed
-from annot_pipeline.cli.render import LONGEST, fields, table
+from annot_pipeline.cli.render import fields, table
 from annot_pipeline.cli.status import excluded_lines, problem_lines
 from annot_pipeline.errors import ConfigError, Problem
 
@@ -44,9 +44,9 @@ def _releases(document: Document, campaign: str) -> Iterator[str]:
     ]
     below = ("changed", "certified", "decision", "retracted", "problem", "do")
     names = f"version pinned made=created parent labels scores records {' '.join(below)}"
-    yield from table("releases", rows, names, most=len(rows), longest=LONGEST, below=below)
+    yield from table("releases", rows, names, most=len(rows), below=below)
     people = document["forgotten"]
-    yield from table("people who are forgotten", people, "at by because", longest=LONGEST)
+    yield from table("people who are forgotten", people, "at by because")
     yield from problem_lines(document["rolled_back"])
     if document["rolled_back"]:
         yield f"next: {document['rolled_back']['do']}"
@@ -123,19 +123,18 @@ def run_pin(arguments: argparse.Namespace) -> int:
 
     campaign, changed = load(arguments), None
     if arguments.version:
-        changed = set_pin(
-            campaign, arguments.version, remove=arguments.remove, why=arguments.why, progress=say
-        )
-    elif arguments.remove or arguments.why:
+        changed = set_pin(campaign, arguments.version, remove=arguments.remove,
+                          why=arguments.because, progress=say)  # fmt: skip
+    elif arguments.remove or arguments.because:
         raise ConfigError("no release is named", [Problem("V", "is missing", do="as v0001")])
     pins = list_pins(campaign)
     document = {"campaign": campaign.settings.campaign, "version": changed, "pins": pins}
 
     def lines() -> Iterator[str]:
-        yield from table("pins", pins, "version pinned_at why", most=len(pins), longest=LONGEST)
+        yield from table("pins", pins, "version pinned_at why", most=len(pins))
         if not pins:
             yield "no release is pinned"
-            yield f"next: annot pin {typed(arguments)} latest --why TEXT"
+            yield f"next: annot pin {typed(arguments)} latest --because TEXT"
 
     return show(arguments, document, lines)
 
@@ -190,7 +189,7 @@ def _verified(document: Document, campaign: str) -> Iterator[str]:
     ]
     yield from table("releases", rows, "version verified files size", most=len(rows))
     names = "version tables equal=byte_for_byte_the_same error other_code=changed_since"
-    yield from table("built again", rebuilt, names, most=len(rebuilt), longest=LONGEST)
+    yield from table("built again", rebuilt, names, most=len(rebuilt))
     for finding in document["findings"]:
         yield f"{finding['file']}: {finding['what']}"
         yield from fields(finding, {"do": "  do"})

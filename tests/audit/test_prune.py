@@ -384,7 +384,7 @@ def test_a_catalog_that_cannot_be_written_does_not_stop_it(campaign, monkeypatch
 def test_the_commands(campaign, capsys):
     assert main(["pin", str(campaign)]) == 0
     assert "no release is pinned" in capsys.readouterr().out
-    assert main(["pin", str(campaign), "v0001", "--why", "paper\x1b[2J"]) == 0
+    assert main(["pin", str(campaign), "v0001", "--because", "paper\x1b[2J"]) == 0
     out = capsys.readouterr().out
     assert out.splitlines()[2].startswith("  v0001    20")
     assert "\x1b" not in out

@@ -146,7 +146,7 @@ def test_prune_and_pin(campaign, s3, capsys):
     for n in (9, 10):
         arrives(campaign, f"{n}.csv", ROWS[n : n + 1])
         build_file(campaign)
-    assert says(capsys, "pin", str(campaign), "v0001", "--why", "a paper")["version"] == "v0001"
+    assert says(capsys, "pin", str(campaign), "v0001", "--because", "a paper")["version"] == "v0001"
     plan = says(capsys, "prune", str(campaign), "--keep", "1", "--dry-run")
     done = says(capsys, "prune", str(campaign), "--keep", "1")
     assert plan == done | {"dry_run": True}

@@ -62,7 +62,7 @@ def read_commands(folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str,
         "hits": ("--set", "easl.hit_size=2", "--set", "easl.hits=2"),
         "score": (str(folder / "predictions.csv"), "--task", TASK),
     }
-    calls |= {"pin": ("v0001", "--why", "kept"), "prune": ("--keep", "1", "--dry-run")}
+    calls |= {"pin": ("v0001", "--because", "kept"), "prune": ("--keep", "1", "--dry-run")}
     return ask(folder, calls, capsys) | guess(folder, "scores.csv", capsys)
 
 
