@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 
 from annot_pipeline.cli.common import Document, load, say, show
-from annot_pipeline.cli.render import LONGEST, fields, table
+from annot_pipeline.cli.render import fields, table
 from annot_pipeline.errors import counted, first_of, row_and_line
 
 WIDEST = 5
@@ -39,11 +39,11 @@ def run_hits(arguments: argparse.Namespace) -> int:
 
 def _hits(document: Document) -> Iterator[str]:
     if document["done"]:
-        yield f"nothing is left to ask ({document['design']}); no file is written"
+        yield f"no batch is planned ({document['design']}), and no file is written:"
     else:
         sizes = f"{counted(document['hits'], 'HIT')}, {counted(document['slots'], 'slot')}"
         yield f"{sizes} ({document['design']}): {document['folder']}"
-    for task in () if document["done"] else document["tasks"]:
+    for task in document["tasks"]:
         size = f"{'up to ' * (task['ask'] != 'score')}{task['slots']}"
         yield f"  {task['task']}: {counted(task['hits'], 'HIT')} of {size}"
         yield from (f"    {file['path']}: {file['bytes']:,} bytes" for file in task["files"])
@@ -53,8 +53,8 @@ def _hits(document: Document) -> Iterator[str]:
             sample["estimands"], key=lambda e: -(e["width"] or e["expected_width"] or 0)
         )
         yield from table("  95% intervals, the widest first", widest, ESTIMAND, most=WIDEST)
-    unplanned = "  " if document["done"] else "  not planned: "
-    yield from (f"{unplanned}{task}: {why}" for task, why in document["unplanned"].items())
+    begin = "  " + "not planned: " * (not document["done"])
+    yield from (f"{begin}{task}: {why}" for task, why in document["unplanned"].items())
     yield from (f"  note: {note}" for note in (*document["notes"], *document.get("warnings", ())))
     yield from fields(document, {"selection_probabilities": "sample", "plan": "log"})
     yield f"next: {document['next']}"
@@ -75,7 +75,7 @@ def _review(document: Document) -> Iterator[str]:
     yield f"{document['review']}: {document['assignments']:,} assignments, the most doubtful first"
     yield "  it names workers: not to be published"
     rows = [upload | {name: upload[name] or None for name in UNUSUAL} for upload in uploads]
-    yield from table("uploads", rows, UPLOAD, most=len(rows), longest=LONGEST)
+    yield from table("uploads", rows, UPLOAD, most=len(rows))
     for upload in uploads:
         if upload["ragged"]:
             numbers = zip(upload["ragged"], upload["ragged_lines"], strict=True)

@@ -140,13 +140,13 @@ def plan_labels(
         "at_most": int((is_open & ~can_be_asked).sum()), **_saved(n, own.per_item), "strata": [],
         "estimands": [],
     }  # fmt: skip
-    notes += _notes(question.task, summary, own.per_item)
     if not asked.size:
         raise NothingLeftError(
-            f"{counted(n_open, 'label')} below {level:g}, each with {own.per_item:,} "
-            "judgments or more; ask again: --set next_hits.per_item=N"
+            f"{n_open:,} of {counted(len(names), 'label')} are below {level:g}, and each of them "
+            f"has {own.per_item:,} judgments or more; --set next_hits.per_item=N asks again"
             if n_open else f"no label is below {level:g}"
         )  # fmt: skip
+    notes += _notes(question.task, summary, own.per_item)
     state = np.ascontiguousarray(gain, np.float64).tobytes()
     return label_slots(
         question, names, n, asked, listed, own.hit_size, role=GAIN, summary=summary, state=state

@@ -84,7 +84,9 @@ def test_a_plan_by_hand():
 def test_nothing_is_left_and_nothing_can_be_said():
     with pytest.raises(NothingLeftError, match=r"no label is below 0\.5"):
         plan(level=0.5)
-    with pytest.raises(NothingLeftError, match=r"2 labels below 0\.9, .* next_hits\.per_item="):
+    with pytest.raises(
+        NothingLeftError, match=r"2 of \d+ labels are below 0\.9, .* next_hits\.per_item="
+    ):
         plan(level=0.9, per_item=2)
     with pytest.raises(CannotPlanError, match="no model labels its items"):
         plan({"a": (None, 3), "b": (None, 2)})
@@ -109,7 +111,15 @@ def test_labels_are_the_default_of_categorical_tasks(
     assert "control" not in json.dumps(hit)
 
     assert main(["hits", str(folder), "--set", "next_hits.level=0.4"]) == 0
-    assert "nothing is left to ask (labels)" in capsys.readouterr().out
+    assert capsys.readouterr().out.splitlines()[:2] == [
+        "no batch is planned (labels), and no file is written:",
+        "  small: no label is below 0.4",
+    ]
+    assert main(["hits", str(folder), "--set", "next_hits.per_item=1"]) == 0
+    statement, reason, *rest = capsys.readouterr().out.splitlines()
+    assert statement.startswith("no batch is planned (labels)")
+    assert f"{len(below)} of {N} labels are below 0.95, and each of them has 1 judgment" in reason
+    assert len(rest) == 1, "nothing else is told but what to do next"
     assert main(["hits", str(folder), "--design", "labels", "-n", "7", "--upload", "mturk"]) == 0
     shown = capsys.readouterr().out
     assert "7 slots (labels)" in shown
