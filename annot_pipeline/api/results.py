@@ -168,7 +168,9 @@ class Result:
             axes = pyplot.subplots(layout="constrained")[1]
         draw = {"labels": _draw_labels, "judges": _draw_judges, "items": _draw_calibration}
         draw.get(self.main, _draw_intervals)(self, axes)
-        axes.set_title(self.summary, fontsize="medium", loc="left", wrap=True)
+        shown = " by ".join(filter(None, (axes.get_ylabel() or self.main, axes.get_xlabel())))
+        title = f"{shown}, {_n_rows(getattr(self, self.main)):,} rows\n{self.summary}"
+        axes.set_title(title, fontsize="medium", loc="left", wrap=True)
         return axes
 
     def __repr__(self) -> str:
@@ -204,7 +206,7 @@ def _draw_judges(result: Result, axes: Any) -> None:
     rows = rows_of(result.judges)
     column = "accuracy" if rows and "accuracy" in rows[0] else "bias"
     rows = [row for row in rows if row[column] is not None and row[column] == row[column]]
-    axes.set(xlabel="judgments", ylabel=column)
+    axes.set(xlabel="judgments", ylabel="bias, points" if column == "bias" else column)
     if column == "bias":
         axes.axhline(0, color="0.3", linestyle="--", label="no bias")
         axes.scatter([row["n_judgments"] for row in rows], [row[column] for row in rows])
@@ -217,11 +219,13 @@ def _draw_judges(result: Result, axes: Any) -> None:
     chances = [row["chance_accuracy"] for row in rows if row.get("chance_accuracy") is not None]
     if chances:
         axes.axhline(median(chances), color="0.3", linestyle="--", label="chance")
-        axes.legend()
     judge, middle = result.columns.get("judge", "judge"), median(share) if len(share) else 0.0
     outliers = [k for k in np.argsort(share, kind="stable").tolist() if high[k] < middle]
-    for k in outliers[:MOST_NAMED]:
-        axes.annotate(str(rows[k][judge]), (n[k], share[k]), (5, 0), textcoords="offset points")
+    for at, k in enumerate(outliers[:MOST_NAMED], 1):  # names would stand on each other
+        axes.annotate(str(at), (n[k], share[k]), (9 * (-1) ** at, 0), textcoords="offset points")
+        axes.plot([], [], " ", label=f"{at} {rows[k][judge]}")
+    if chances or outliers:
+        axes.legend(fontsize="small")
 
 
 def _draw_intervals(result: Result, axes: Any) -> None:

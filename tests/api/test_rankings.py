@@ -112,11 +112,13 @@ def test_plots(points, votes):
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["m3", "m2", "m1", "m0"]
     agreement = annot.agreement(votes, item="question", judge="worker", label="answer")
     assert len(agreement.plot().get_lines()) > 2
-    assert agreement.plot().get_title(loc="left") == agreement.summary
+    title = agreement.plot().get_title(loc="left")
+    assert title == f"statistics, {len(agreement.statistics)} rows\n{agreement.summary}"
     judges = annot.judges(votes, item="question", judge="worker", label="answer")
     axes = judges.plot()
     assert axes.get_ylim() == (0, 1)
     assert "chance" in {line.get_label() for line in axes.get_lines()}
-    named = {text.get_text() for text in axes.texts}
+    named = {line.get_label() for line in axes.get_lines()}
+    assert {text.get_text() for text in axes.texts} <= {label.split()[0] for label in named}
     lowest = min(judges.judges.to_dict("records"), key=lambda row: row["accuracy"])
-    assert not named or str(lowest["worker"]) in named
+    assert not axes.texts or f"1 {lowest['worker']}" in named
