@@ -26,7 +26,7 @@ from starlette.staticfiles import StaticFiles
 
 from annot_pipeline.contracts import VERDICTS
 from annot_pipeline.errors import AnnotError, Problem, StoreError, row_and_line
-from annot_pipeline.report.render import attribute, number, text
+from annot_pipeline.report.render import NUMBERS, attribute, column, number, text, without_constants
 from annot_pipeline.serve.decision_file import DecisionFile
 from annot_pipeline.serve.pages import LISTS, ROWS, Pages
 
@@ -266,8 +266,9 @@ def _templates() -> Environment:
         finalize=lambda v: text(v) if isinstance(v, str) and not isinstance(v, Markup) else v,
     )  # fmt: skip
     environment.filters |= {
-        "text": text, "attribute": attribute, "number": number,
-        "query": _query,
+        "attribute": attribute, "column": column, "number": number, "query": _query, "text": text,
     }  # fmt: skip
-    environment.globals |= {"row_and_line": row_and_line}
+    environment.globals |= {
+        "NUMBERS": NUMBERS, "row_and_line": row_and_line, "without_constants": without_constants,
+    }  # fmt: skip
     return environment

@@ -72,12 +72,14 @@ def test_decisions_by_keyboard_go_on_to_the_next_item(browser, served):
     page.locator("tbody th a").first.click()
     arrive(page, names[0])
     page.keyboard.press("2")  # nobody is named yet: nothing is decided
-    assert page.locator("#name-first").inner_text() == "Write your name first."
-    page.get_by_label("Your name").fill("Eve")
+    prompt = page.locator("#name-first")
+    assert prompt.inner_text() == "Who decides? Type your name, then Enter decides for yes."
+    assert prompt.bounding_box()["width"] > 300
     page.get_by_label("Why").press("Enter")  # decides nothing
     assert not path.exists()
-    page.locator("h1").click()
-    page.keyboard.press("2")
+    page.get_by_label("Your name").focus()
+    page.keyboard.type("Eve")  # the key that asked is no part of it
+    page.keyboard.press("Enter")
     arrive(page, names[1])
     assert page.get_by_label("Your name").input_value() == "Eve"
     page.keyboard.press("n")
@@ -127,3 +129,33 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(browser, served,
         page.goto(served[0] + at)
         assert violations(page) == [], at
         assert page.evaluate("document.documentElement.scrollWidth") == width, at
+
+
+def test_no_column_of_a_list_is_the_same_in_all_rows(browser, served):
+    """It is said once, above the rows; empty ones are left out."""
+    page = opened(browser, served[0], 1440)
+    for path in ("items", "judges", "judgments"):
+        page.goto(f"{served[0]}/{path}")
+        heads = page.locator("thead th").all_inner_texts()
+        rows = [row.all_inner_texts() for row in (
+            one.locator("th, td") for one in page.locator("tbody tr").all())]  # fmt: skip
+        same = [head for head, *cells in zip(heads, *rows, strict=True) if len({*cells}) == 1]
+        assert len(rows) > 2
+        assert same == [], path
+    page.goto(f"{served[0]}/judges")
+    assert "In all rows: task" in page.locator("caption").inner_text()
+    assert page.wrong == []
+
+
+def test_an_answer_to_a_doubtful_item_leads_to_its_raw_row(browser, served):
+    page = opened(browser, served[0], 1440)
+    page.goto(f"{served[0]}/report?release=v0002")
+    page.locator("#doubt button.link").first.click()
+    answer = page.locator("dialog tbody tr").first
+    judge, said = (answer.locator("th, td").nth(n).inner_text() for n in (0, 1))
+    answer.locator("a[href^='/row?']").click()
+    page.locator("caption", has_text="Cells, as exported").wait_for()
+    cells = page.locator("tbody tr").all_inner_texts()
+    assert any(said in cell for cell in cells)
+    assert judge
+    assert page.wrong == []

@@ -23,11 +23,23 @@
   expert.value = localStorage.getItem("expert") || "";
   expert.addEventListener("input", () => localStorage.setItem("expert", expert.value));
 
+  // a decision needs a name: the first key asks for it, Enter then decides
+  const prompt = document.getElementById("name-first");
+  let waiting = null;
+  expert.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && waiting && expert.value.trim()) form.requestSubmit(waiting);
+  });
+
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select")) return;
     if (event.key === "n" && next) location.assign(next);
     const button = form.querySelector(`button[data-key="${CSS.escape(event.key)}"]`);
     if (button && expert.value.trim()) form.requestSubmit(button);
-    else if (button) document.getElementById("name-first").textContent = "Write your name first.";
+    else if (button) {
+      event.preventDefault(); // the key is no part of the name
+      waiting = button;
+      prompt.textContent = `Who decides? Type your name, then Enter decides for ${button.value}.`;
+      expert.focus();
+    }
   });
 })();
