@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import TEXT
+from annot_pipeline.errors import counted
 from annot_pipeline.methods.labels.reliability import reliability
 from annot_pipeline.report import figures
 
@@ -45,10 +46,11 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Drawn:
-    """One figure with its title."""
+    """One figure with its title, and what and how many it shows."""
 
     title: str
     svg: str
+    shown: str = ""
 
 
 def judge_figures(judges: pa.Table, alpha: float) -> list[Drawn]:
@@ -71,7 +73,7 @@ def judge_figures(judges: pa.Table, alpha: float) -> list[Drawn]:
         [row["verdict"] for row in tested],
         alpha,
     )
-    return [Drawn("p against seconds a judgment", svg)]
+    return [Drawn("p against seconds a judgment", svg, f"{len(tested):,} judges")]
 
 
 def accuracy_figures(judges: pa.Table) -> list[Drawn]:
@@ -95,7 +97,8 @@ def accuracy_figures(judges: pa.Table) -> list[Drawn]:
                 [row["verdict"] for row in scored],
                 float(np.median(_numbers(scored, "chance_accuracy"))),
             )
-            drawings.append(Drawn(f"Accuracy by the labels, {task}", svg))
+            shown = f"share right, {counted(len(scored), 'judge')}"
+            drawings.append(Drawn(f"Accuracy by the labels, {task}", svg, shown))
     return drawings
 
 
@@ -114,7 +117,8 @@ def difference_figures(judges: pa.Table, pairs: pa.Table) -> list[Drawn]:
         d1, d2 = (_differences(pairs, judge, kind) for kind in ("ask_again", "bad_reference"))
         if d1.size or d2.size:
             svg = figures.judge_differences_svg(np.abs(d1), d2, judge)
-            drawings.append(Drawn(f"Differences of the judge with the {which} p", svg))
+            title = f"Differences of the judge with the {which} p"
+            drawings.append(Drawn(title, svg, f"points, {d1.size + d2.size:,} pairs"))
     return drawings
 
 
@@ -141,7 +145,8 @@ def reliability_figures(known_labels: pa.Table) -> list[Drawn]:
             for right in [rows[f"{model}right"].to_numpy()]
         ]
         svg = figures.reliability_svg(["published", "Dawid-Skene"], curves)
-        drawings.append(Drawn(f"Labels by their probability, {task}", svg))
+        shown = f"share right, {rows.num_rows:,} known labels"
+        drawings.append(Drawn(f"Labels by their probability, {task}", svg, shown))
     return drawings
 
 
@@ -156,6 +161,7 @@ def prevalence_figures(prevalence: pa.Table) -> list[Drawn]:
                 _numbers(rows, "vote_share"),
                 _numbers(rows, "plurality_frequency"),
             ),
+            f"{len(rows):,} classes",
         )
         for task, of_task in first_tasks(prevalence, end=FEW_TASKS)
         for rows in [sorted(of_task.to_pylist(), key=lambda row: row["label_order"])]
@@ -189,7 +195,8 @@ def confusion_figures(confusion: pa.Table, judges: pa.Table, prevalence: pa.Tabl
                 matrices[cell] = row["probability"]
         if names:
             svg = figures.confusion_svg(labels, matrices, names)
-            drawings.append(Drawn(f"Confusion of the busiest judges, {task}", svg))
+            title = f"Confusion of the busiest judges, {task}"
+            drawings.append(Drawn(title, svg, f"shares of answers, {len(names)} judges"))
     return drawings
 
 
@@ -212,7 +219,7 @@ def score_figures(scores: pa.Table) -> list[Drawn]:
             svg = figures.score_histograms_svg(
                 histograms, bins=10, x_label="score, 0 to 1 of the scale"
             )
-            drawings.append(Drawn(f"Scores of items, {task}", svg))
+            drawings.append(Drawn(f"Scores of items, {task}", svg, f"{rows.num_rows:,} items"))
     return drawings
 
 
@@ -239,6 +246,7 @@ def ranking_figures(
         for number, rows in _largest_parts(parts):
             ranked = rows[:MOST_SYSTEMS]
             method = ranked[0]["method"]
+            unit = UNITS.get(method, "")
             part = f", part {number} of {len(parts):,}" if len(parts) > 1 else ""
             more = len(rows) > len(ranked)
             left_out = f": the first {len(ranked)} of {len(rows):,}" if more else ""
@@ -253,9 +261,10 @@ def ranking_figures(
                 method,
                 why_no_intervals=most_frequent_reason(ranked),
                 tied=[row["rank_low"] == 1 for row in ranked] if behind else (),
-                unit=UNITS.get(method, ""),
+                unit=unit,
             )
-            drawings.append(Drawn(f"Ranking by {method}, {task}{part}{left_out}", svg))
+            shown = f"{f'{unit}, ' * bool(unit)}{counted(len(rows), 'system')}"
+            drawings.append(Drawn(f"Ranking by {method}, {task}{part}{left_out}", svg, shown))
     return drawings
 
 

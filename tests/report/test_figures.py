@@ -59,9 +59,11 @@ def test_accuracy_names_who_is_known_to_be_below_the_others():
     names, n = ["low", "few", "a", "b", "c"], [100, 20, 100, 100, 100]
     share = [0.4, 0.7, 0.9, 0.9, 0.9]
     figure = Figure(judge_accuracy_svg(names, n, share, ["passed"] * 5, 0.25))
-    assert figure.words("outlier") == ["low", "few"]
+    assert figure.words("outlier") == ["1", "2"]
+    assert "the median: 1 low, 2 few." in " ".join(figure.words("note"))
     unsure = Figure(judge_accuracy_svg(names, [100, 5, 100, 100, 100], share, ["passed"] * 5, 0.25))
-    assert unsure.words("outlier") == ["low"]
+    assert unsure.words("outlier") == ["1"]
+    assert "the median: 1 low." in " ".join(unsure.words("note"))
     assert len(figure.points("passed")) == 5
     assert len(figure.parts("chance")) == 1
     assert not Figure(judge_accuracy_svg(names, n, share, ["passed"] * 5, NAN)).parts("chance")
@@ -74,7 +76,7 @@ def test_of_many_judges_the_lowest_are_shown():
     svg = judge_accuracy_svg(names, np.full(n, 50), share, ["passed"] * n, 0.25)
     figure = Figure(svg)
     assert len(figure.points("passed")) == 600
-    assert figure.words("outlier")[0] == "j0"
+    assert "the median: 1 j0, " in " ".join(figure.words("note"))
     assert "600 of 5,000 judges shown" in " ".join(figure.words("note"))
 
 

@@ -72,7 +72,7 @@ class Section(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if "figcaption" in self.inside:
-            self.title += data
+            self.title += data.strip() * ("span" not in self.inside)
         elif {"caption", "span"} <= {*self.inside}:
             self.same += filter(None, [data.removeprefix("In all rows:").strip(" ,")])
         elif "caption" in self.inside:
@@ -148,8 +148,11 @@ def test_certainty_where_nothing_was_decided(contents):
 
 
 def test_class_frequencies(contents):
-    section = Section(html_of(certainty, contents))
+    html = html_of(certainty, contents)
+    section = Section(html)
     assert any(title.startswith("Prevalence, ") for title in section.figures)
+    n_labels = contents.labelled_in_all.n
+    assert f'Probability of the labels <span class="note">{n_labels} labels</span>' in html
     for title, figure in section.figures.items():
         if not title.startswith("Prevalence, "):
             continue

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.arrays import Floats
 from annot_pipeline.errors import counted
 from annot_pipeline.methods.numerics.shares import wilson_interval
 from annot_pipeline.report.figures.base import GREY, INK, SMALL, evenly, short
@@ -18,7 +17,7 @@ from annot_pipeline.report.figures.remembered import remembered
 MOST_JUDGES, LOWEST = 600, 50
 """Judges that are drawn; of these, the lowest in any case."""
 MOST_NAMED = 6
-"""Judges whose names stand in the figure: those furthest below the others."""
+"""Judges who are named: those furthest below the others."""
 
 
 @remembered
@@ -32,7 +31,8 @@ def judge_accuracy_svg(
     """Draw accuracy with a 95% interval against judgments, and the line of chance.
 
     The interval is that of a share of as many judgments (Wilson 1927), as if the labels were the
-    truth. Named are judges whose whole interval lies below the median accuracy, the lowest first.
+    truth. Judges whose whole interval lies below the median accuracy have numbers, the lowest 1,
+    and their names stand below.
 
     Parameters
     ----------
@@ -60,12 +60,13 @@ def judge_accuracy_svg(
         f"accuracy of {counted(len(n), 'judge')} against judgments, median {middle:.2f}, "
         f"{counted(len(outliers), 'judge')} below it for certain"
     )
-    named = _apart(outliers, n, share)
+    named = outliers[:MOST_NAMED]
     if outliers:
+        names = ", ".join(f"{at} {short(judges[k], 14)}" for at, k in enumerate(named, 1))
         below = counted(len(outliers), "judge")
-        notes.append(f"Named: {len(named)} of {below} whose interval lies below the median.")
+        notes.append(f"{len(named)} of {below} whose interval lies below the median: {names}.")
     verdict = np.array(verdicts, dtype=object)
-    with new_plot("judge-accuracy", 262, 240, description, margins=(56, 36, 62, 52),
+    with new_plot("judge-accuracy", 262, 240, description, margins=(62, 30, 62, 52),
                   notes=notes) as plot:  # fmt: skip
         ax = plot.ax
         ax.set(xscale="log", xlabel="judgments (log scale)", ylabel="accuracy",
@@ -79,26 +80,10 @@ def judge_accuracy_svg(
                         markerfacecolor="none" if name == "undetermined" else color,
                         label=f"{name} {own.sum():,}")  # fmt: skip
         if not np.isnan(chance):
-            ax.axhline(chance, color=GREY, linestyle="--", gid="chance")
-            ax.text(0.01, chance, "chance", transform=ax.get_yaxis_transform(), va="bottom")
-        for k in named:
-            is_right = n[k] > (n.min() * n.max()) ** 0.5  # there the name stands at the left
-            ax.annotate(short(judges[k], 14), (n[k], share[k]), (-6 if is_right else 6, 0),
-                        ha="right" if is_right else "left", va="center",
-                        textcoords="offset points", fontsize=SMALL, gid="outlier")  # fmt: skip
+            ax.axhline(chance, color=GREY, ls="--", gid="chance", label=f"chance {chance:.2f}")
+        for at, k in enumerate(named, 1):
+            ax.annotate(str(at), (n[k], share[k]), (9 * (-1) ** at, 0), fontsize=SMALL, va="center",
+                        ha="center", textcoords="offset points", gid="outlier")  # fmt: skip
         plain_log_ticks(ax.xaxis)
         key_above(ax, 2)
         return plot.svg()
-
-
-def _apart(outliers: Sequence[int], n: Floats, share: Floats) -> list[int]:
-    """Return the first few whose names would not stand on each other."""
-    named: list[int] = []
-    for k in outliers:
-        is_apart = all(
-            abs(share[k] - share[other]) > 0.05 or abs(np.log(n[k] / n[other])) > 1.5
-            for other in named
-        )
-        if is_apart and len(named) < MOST_NAMED:
-            named.append(k)
-    return named

@@ -177,6 +177,7 @@ def row_plot(
             text_beside(ax, y, name, part, 12, side="left")
         ax.spines["left"].set_visible(False)
         ax.grid(visible=True, axis="x")
+        ax.locator_params(axis="x", nbins=4)  # more would stand on each other
         ax.set_xlabel(x_label)
         yield plot
 

@@ -100,6 +100,7 @@ def segment_graph_svg(
         colors = [VERMILLION if own in contradicts else BLUE for own in component]
         ax.scatter(x, layers, 100, color=colors, zorder=3, linewidth=0)
         for at, layer, label in zip(x.tolist(), layers.tolist(), labels, strict=True):
-            ax.annotate(label, (at, layer), (9, -3), textcoords="offset pixels", fontsize=SMALL,
-                        gid="output")  # fmt: skip
+            y, side = (-6, "top") if 0 < layer == layers.max() else (-3, "baseline")  # no arrows
+            ax.annotate(label, (at, layer), (9, y), va=side, textcoords="offset pixels",
+                        fontsize=SMALL, gid="output")  # fmt: skip
         return plot.svg()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from annot_pipeline.errors import counted
 from annot_pipeline.report.contents import Contents, of_every_task
 from annot_pipeline.report.figures.agreement_intervals import agreement_svg
 from annot_pipeline.report.release_figures import Drawn
@@ -24,9 +25,10 @@ def agreement(contents: Contents) -> dict[str, Any]:
         for name in ("value", "ci_low", "ci_high")
     )
     statistics = [row["statistic"] for _, row in defined]
+    n_tasks = counted(len(defined), "task")
     svg = agreement_svg([task for task, _ in defined], statistics, value, low, high)
     return {
-        "drawings": [Drawn("Agreement by task", svg)] if defined else [],
+        "drawings": [Drawn("Agreement by task", svg, n_tasks)] * bool(defined),
         "rows": [
             (
                 row["statistic"], row["task"], without_rounding(row["value"]),

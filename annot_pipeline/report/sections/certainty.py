@@ -34,6 +34,7 @@ def certainty(contents: Contents) -> dict[str, Any]:
     decided, votes = bool(counts[:, -1].any()), contents.anonymous_votes
     bands = NAMES if decided else NAMES[:-1]
     labelled = [contents.labelled[task] for task in tasks]
+    n_labels = f"{contents.labelled_in_all.n:,} labels"
     svg = certainty_svg(
         tasks, counts, [own.n for own in labelled], [own.certain + own.decided for own in labelled]
     )
@@ -46,7 +47,7 @@ def certainty(contents: Contents) -> dict[str, Any]:
         "votes": votes_text(votes) if votes else "",
         "certificates": certificates(contents.facts),
         "bands": bands,
-        "drawings": [Drawn("Probability of the labels", svg)],
+        "drawings": [Drawn("Probability of the labels", svg, n_labels)],
         "rows": [
             [
                 task, own.n, *bands_of_task[: len(bands)], own.usable, fit.get("n_judges"),
@@ -74,12 +75,10 @@ def fits_by_task(fits: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]
     """Return by task whether all its fits converged, and the most iterations of one."""
     by_task: dict[str, dict[str, Any]] = {}
     for fit in fits:
-        before = by_task.get(fit["task"], {"converged": True, "iterations": 0})
-        by_task[fit["task"]] = {
-            **fit,
-            "converged": before["converged"] and fit["converged"],
-            "iterations": max(before["iterations"], fit["iterations"]),
-        }
+        before = by_task.get(fit["task"], fit)
+        iterations = max(before["iterations"], fit["iterations"])
+        converged = before["converged"] and fit["converged"]
+        by_task[fit["task"]] = {**fit, "converged": converged, "iterations": iterations}
     return by_task
 
 
