@@ -25,7 +25,7 @@ from annot_pipeline.report.sections.certainty import MOST_ROWS as MOST_DECISIONS
 from annot_pipeline.report.sections.certainty import adjudicated, certainty
 from annot_pipeline.report.sections.changes import MOST_CHANGES, changes
 from annot_pipeline.report.sections.cost import cost
-from annot_pipeline.report.sections.doubt import MOST_LABELS, MOST_OTHERS, doubt
+from annot_pipeline.report.sections.doubt import DOUBTFUL, doubt
 from annot_pipeline.report.sections.gates import gates
 from annot_pipeline.report.sections.judges import judges
 from annot_pipeline.report.sections.method import lineage, method
@@ -93,8 +93,8 @@ QUERIED: dict[str, dict[str, Any]] = {
     "decisions": {"most": MOST_DECISIONS},
     "known_labels": {"most_tasks": MOST_TASKS},
     "drawn_scores": {"most_tasks": MOST_TASKS},
-    "doubtful_items": {"most_labels": MOST_LABELS, "most_others": MOST_OTHERS},
-    "doubtful_answers": {},
+    **DOUBTFUL,
+    "preference_agreement": {},
     "model_disagreements": {"most": MOST_ASKED},
 }
 """What they show of gold tables with a row an item: queries of ``sql/report``, each of which may

@@ -57,6 +57,7 @@
 
   function showAll(table) {
     if (!restBox(table)) return;
+    table.classList.add("whole");
     const heads = [...table.tHead.rows[0].cells];
     table.tBodies[0].append(...restOf(table).map((cells) => rowOf(cells, heads)));
     restBox(table).remove();
@@ -183,7 +184,7 @@
     if (table.classList.contains("search")) filters(table, box, live);
     else {
       live.className = "quiet";
-      box.after(live);
+      box.before(live);
     }
     if (table.classList.contains("sortable")) sortable(table, live);
     if (restBox(table)) restButton(table);
@@ -213,13 +214,26 @@
 
   const STEP = 20;
   const doubt = document.getElementById("doubt-data");
-  const data = doubt ? JSON.parse(doubt.textContent) : { items: [], tasks: [] };
+  let data = { tasks: [] }, items = [], list = { shown: [] };
   const each = (values, k) => (Array.isArray(values) ? values[k] : values);
-  const items = data.items.map(([task, item, label, probability, runnerUp, reasons, text, judges, answers,
-    evidence, files, rows, offsets, fates, n]) => ({ task, item, label, probability, runnerUp, reasons, text,
-    n: n || judges.length,
-    answers: judges.map((judge, k) => [judge, answers[k], each(evidence, k), each(files, k), rows[k],
-      each(offsets, k), fates[k - judges.length + fates.length]]) }));
+
+  async function unpack(text) {
+    const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return new Response(stream).json();
+  }
+
+  function answersOfItem([judges, answers, evidence, files, rows, offsets, fates]) {
+    return judges.map((judge, k) => [judge, answers[k], each(evidence, k), each(files, k), rows[k],
+      each(offsets, k), fates[k - judges.length + fates.length]]);
+  }
+
+  function itemAt(n) {
+    const row = Object.fromEntries(Object.entries(data.columns).map(([name, values]) => [name, values[n]]));
+    const answered = data.answered[n];
+    return { ...row, answers: answered ? answersOfItem(answered) : [], n: answered ? answered[7] : 0 };
+  }
+
   const anchorOf = (row) => `item=${data.tasks[row.task]}/${row.item}`;
   const decisions = new Map();
   let unsaved = false;
@@ -242,13 +256,21 @@
   }
 
   const isolated = (text, most) => make("bdi", short(text, most));
+  const served = location.pathname === "/report";
+  function page(name, chosen) {
+    const release = new URLSearchParams(location.search).get("release");
+    return `/${name}?${new URLSearchParams({ ...(release && { release }), ...chosen })}`;
+  }
+
   const share = (p) => (p === null ? "" : `${(100 * p).toFixed(1)}%`);
 
   function votes(row) {
+    if (row.votes !== null) return row.votes;
     const counts = new Map();
     for (const [, answer, , , , , fate] of row.answers)
       if (!fate) counts.set(answer, (counts.get(answer) || 0) + 1);
-    return [...counts].sort((a, b) => b[1] - a[1]).slice(0, 4);
+    const most = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 4);
+    return most.map(([answer, n]) => `${short(data.answers[answer], 40)}${n === 1 ? "" : ` ${n}`}`).join(", ");
   }
 
   function tableOf(caption, heads, rows) {
@@ -264,12 +286,14 @@
   function answersOf(row) {
     const hasEvidence = row.answers.some(([, , evidence]) => evidence !== null);
     const heads = ["judge", "answer", ...(hasEvidence ? ["evidence, nats"] : []), "file and row"];
-    const against = hasEvidence ? `; evidence is for ${short(row.label, 40)} against ${short(row.runnerUp, 40)}` : "";
+    const against = hasEvidence ? `; evidence is for ${short(row.label, 40)} against ${short(row.runner_up, 40)}` : "";
     return tableOf(`Answers${against}`, heads, row.answers.map(([judge, answer, evidence, file, at, offset, fate]) => {
       const [name, anchor] = [data.judges[judge]].flat();
       const link = anchor ? make("a", isolated(name), { href: `#${anchor}` }) : isolated(name);
       const place = `row ${at.toLocaleString("en")}${offset === null ? "" : ` (line ${(at + offset).toLocaleString("en")})`}`;
-      const cells = [link, [isolated(data.answers[answer]), fate ? ` (${fate})` : null], `${clean(data.files[file])} ${place}`];
+      const [shortName, whole, digest] = data.files[file], where = `${clean(shortName)} ${place}`;
+      const rawRow = served ? make("a", where, { href: page("row", { file: whole, digest, row: at }) }) : where;
+      const cells = [link, [isolated(data.answers[answer]), fate ? ` (${fate})` : null], rawRow];
       if (hasEvidence) cells.splice(2, 0, evidence === null ? "" : evidence.toFixed(1).replace("-", "\u2212"));
       return cells;
     }));
@@ -317,19 +341,25 @@
       onclick: () => showItem(list.shown[at + by]),
     });
     const told = row.label === null ? [] : [`Label ${short(row.label)}, probability ${share(row.probability) || "unknown"}`,
-      row.runnerUp === null ? "" : `; runner-up ${short(row.runnerUp)}`, "."];
+      row.runner_up === null ? "" : `; runner-up ${short(row.runner_up)}`, "."];
     dialog.replaceChildren(
       make("p", [step(-1, "Previous"), " ", step(1, "Next"), " ", close], { className: "buttons" }),
       make("h3", isolated(row.item), { id: "item-title" }),
       make("p", [isolated(data.tasks[row.task]), `: ${row.reasons}. `, ...told]),
       ...(row.text ? [make("p", short(row.text, 1000), { className: "text", dir: "auto" })] : []),
-      answersOf(row),
+      row.answers.length ? answersOf(row) : make("p", ["Votes: ", isolated(row.votes || "none"), ". ", whoSaidWhat(row)]),
       ...(row.n > row.answers.length ? [make("p", `${row.n - row.answers.length} more answers: annot trace.`)] : []),
       ...[decisionForm(row)].filter(Boolean),
     );
     history.replaceState(null, "", `#${encodeURIComponent(anchorOf(row))}`);
     if (!dialog.open) dialog.showModal();
     dialog.scrollTop = 0;
+  }
+
+  function whoSaidWhat(row) {
+    const words = "Who said what";
+    if (!served) return `${words}: annot trace, or annot serve.`;
+    return make("a", words, { href: page("item", { task: data.tasks[row.task], item: row.item }) });
   }
 
   function csv(rows) {
@@ -357,7 +387,7 @@
       const select = make("select", [new Option("all", ""), ...values.map((v) => new Option(short(v, 60), v))]);
       return values.length > 1 ? labelled(words, select) : null;
     };
-    const task = facet("task", several(items.map((row) => data.tasks[row.task])));
+    const task = facet("task", several(items.map((row) => data.tasks[row.task])).sort());
     const label = facet("label", several(items.map((row) => row.label)).filter((v) => v !== null).sort());
     const reason = facet("reason", several(items.flatMap((row) => row.reasons.split(", "))));
     const chosen = (field) => (field ? field.querySelector("select").value : "");
@@ -388,17 +418,24 @@
         (!chosen(reason) || row.reasons.split(", ").includes(chosen(reason))) &&
         words.every((word) => `${row.item} ${row.text}`.toLowerCase().includes(word)));
       live.textContent = `${list.shown.length.toLocaleString("en")} of ${items.length.toLocaleString("en")} items`;
-      const manyTasks = data.tasks.length > 1, labels = items.some((row) => row.label !== null);
-      const heads = ["item", ...(manyTasks ? ["task"] : []), ...(labels ? ["label", "probability"] : []), "answers", "why"];
-      const rows = list.shown.slice(0, most).map((row) => [
-        make("button", isolated(row.item, 60), { type: "button", className: "link", onclick: () => showItem(row) }),
-        ...(manyTasks ? [isolated(data.tasks[row.task], 40)] : []),
-        ...(labels ? [row.label === null ? "" : isolated(row.label, 40), share(row.probability)] : []),
-        votes(row).map(([answer, n], place) =>
-          [place ? ", " : "", isolated(data.answers[answer], 40), row.label === null && n === 1 ? "" : ` ${n}`]).flat(),
-        row.reasons,
-      ]);
-      rowsBox.replaceChildren(tableOf("Items to doubt", heads, rows));
+      const visible = list.shown.slice(0, most), labels = items.some((row) => row.label !== null);
+      const columns = [
+        ["item", (row) => `${row.task} ${row.item}`, (row) =>
+          make("button", isolated(row.item, 60), { type: "button", className: "link", onclick: () => showItem(row) })],
+        ["task", (row) => data.tasks[row.task], (row) => isolated(data.tasks[row.task], 40)],
+        ...(labels ? [["label", (row) => row.label ?? "", (row) => (row.label === null ? "" : isolated(row.label, 40))],
+          ["probability", (row) => share(row.probability)]] : []),
+        ["answers", votes, (row) => isolated(votes(row), 160)],
+        ["why", (row) => row.reasons],
+      ];
+      // a column that is the same in all rows is said once
+      const isSame = ([, value]) => visible.length > 2 && visible.every((row) => value(row) === value(visible[0]));
+      const shown = columns.filter((column) => !isSame(column));
+      const same = columns.filter((column) => isSame(column) && column[1](visible[0]) !== "")
+        .map(([name, value]) => `${name} ${short(value(visible[0]), 60)}`);
+      const rows = visible.map((row) => shown.map(([, value, cell]) => (cell || value)(row)));
+      rowsBox.replaceChildren(tableOf(`Items to doubt${same.length ? `; in all rows: ${same.join(", ")}` : ""}`,
+        shown.map(([name]) => name), rows));
       if (list.shown.length > most)
         rowsBox.append(make("p", make("button", `Show ${Math.min(100, list.shown.length - most)} more`,
           { type: "button", className: "show", onclick: () => { most += 100; draw(); } })));
@@ -410,7 +447,12 @@
     return list;
   }
 
-  const list = items.length ? doubtList() : { shown: [] };
   addEventListener("hashchange", follow);
   if (location.hash) follow();
+  if (doubt) unpack(doubt.textContent).then((unpacked) => {
+    data = unpacked;
+    items = data.columns.item.map((_, n) => itemAt(n));
+    list = doubtList();
+    if (location.hash.startsWith("#item")) follow();
+  });
 })();

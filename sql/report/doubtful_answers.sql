@@ -1,10 +1,11 @@
--- One row is an answer to an item to doubt: who gave it, what it says for the label against the
+-- One row is an answer to one of the items to doubt that come first: who gave it, what it says for the label against the
 -- runner-up (log likelihood ratio, nats), and the file and row that it comes from.
 -- Inputs: doubtful_items, judgments, lineage, judge_confusion.
--- Parameters: none.
+-- Parameters: most_items (of a kind).
 WITH chosen AS (
     SELECT task, item, any_value(label) AS label, any_value(runner_up) AS runner_up
     FROM doubtful_items
+    WHERE place <= $most_items
     GROUP BY task, item
 ),
 answers AS (

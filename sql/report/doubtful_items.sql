@@ -1,7 +1,8 @@
 -- One row is an item to doubt: a label that is not certain or that an expert decided against the model;
--- a score, preference or rank on which judges differ. The most doubtful of each kind first.
+-- a score, preference or rank on which judges differ. The most doubtful of each kind first: place.
 -- Inputs: labels, label_distributions, judgments, items.
--- Parameters: most_labels, most_others (how many labels; of each other kind).
+-- Parameters: most_labels, most_others (how many labels; of each other kind), most_classes (with
+-- votes that are told of a label).
 -- degree: of labels what probability (without one, the majority's share) lacks to 1; of scores the
 -- range of z-scores of one criterion; of comparisons the votes of the losing side; of ranks their
 -- range. Ranges and counts do not hang on the order of rows, so neither does the order of the items.
@@ -73,11 +74,27 @@ candidates AS (
     HAVING min(judge) <> max(judge)
 ),
 doubtful AS (
-    SELECT * FROM candidates
+    SELECT
+        *,
+        row_number() OVER (
+            PARTITION BY kind ORDER BY overruled DESC, degree DESC, task, item
+        ) AS place
+    FROM candidates
     WHERE kind = 'label' OR degree > 0
-    QUALIFY row_number() OVER (
-        PARTITION BY kind ORDER BY overruled DESC, degree DESC, task, item
-    ) <= CASE WHEN kind = 'label' THEN $most_labels ELSE $most_others END
+    QUALIFY place <= CASE WHEN kind = 'label' THEN $most_labels ELSE $most_others END
+),
+counted AS (
+    SELECT
+        task, item, label, votes,
+        row_number() OVER (PARTITION BY task, item ORDER BY votes DESC, label) AS number
+    FROM label_distributions
+    WHERE votes > 0
+),
+tallies AS (
+    SELECT task, item, string_agg(label || ' ' || votes, ', ' ORDER BY number) AS votes
+    FROM counted
+    WHERE number <= $most_classes
+    GROUP BY task, item
 ),
 runner_ups AS (
     SELECT
@@ -92,8 +109,10 @@ runner_ups AS (
 texts AS (
     SELECT item, any_value(text ORDER BY text) AS text FROM items WHERE text IS NOT NULL GROUP BY item
 )
-SELECT d.kind, d.task, d.item, d.label, d.probability, r.runner_up, d.reasons, t.text
+SELECT
+    d.kind, d.place, d.task, d.item, d.label, d.probability, r.runner_up, d.reasons, v.votes, t.text
 FROM doubtful AS d
+LEFT JOIN tallies AS v ON d.task = v.task AND d.item = v.item AND d.kind = 'label'
 LEFT JOIN runner_ups AS r ON d.task = r.task AND d.item = r.item
 LEFT JOIN texts AS t ON d.item = t.item
 ORDER BY d.kind, d.overruled DESC, d.degree DESC, d.task, d.item

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import math
 import re
+import zlib
+from base64 import b64decode
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import Any
 
 import pyarrow as pa
@@ -13,11 +16,19 @@ import pytest
 
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.report.contents import Contents
-from annot_pipeline.report.report import QUERIED
+from annot_pipeline.report.report import QUERIED, section_html
 from annot_pipeline.report.sections import doubt as module
 from annot_pipeline.report.sections.certainty import adjudicated
 from annot_pipeline.report.sections.doubt import doubt
+from annot_pipeline.storage.manifest_changes import source_digest
 from tests.report.report_pages import QUERIES, build_into, contents_of, csv_text, html_of, tables_of
+
+
+def unpacked(data: str) -> dict[str, Any]:
+    """The items as the page's script reads them."""
+    unpacked_data: dict[str, Any] = json.loads(zlib.decompress(b64decode(data)))
+    return unpacked_data
+
 
 OPEN = {"privacy": {"pseudonymize": False}}
 
@@ -92,38 +103,58 @@ def test_answers_say_who_where_and_what_they_weigh(mixed):
 
 def test_the_page_holds_every_item_with_the_line_of_each_answer(mixed):
     html = (mixed.publication.release.folder / "report.html").read_text(encoding="utf-8")
-    data = json.loads(re.search(r'id="doubt-data">(.*?)</script>', html)[1])
+    data = unpacked(re.search(r'id="doubt-data">(.*?)</script>', html)[1])
     rows = rows_of(mixed)
-    assert len(data["items"]) == len(rows)
+    columns = data["columns"]
+    assert {name: len(values) for name, values in columns.items()} == dict.fromkeys(
+        columns, len(rows)
+    )
     tone = data["tasks"].index("tone")
-    (item,) = [entry for entry in data["items"] if entry[:2] == [tone, "i4"]]
-    judges, answers, evidence, file, rows_of_file, offset, fates = item[7:]
+    pairs = [*zip(columns["task"], columns["item"], strict=True)]
+    own = pairs.index((tone, "i4"))
+    assert columns["votes"][own] == "no 1, yes 1"
+    judges, answers, evidence, file, rows_of_file, offset, fates, n = data["answered"][str(own)]
+    assert n == len(judges) == 2
     judge, answer, row = judges[0], answers[0], rows_of_file[0]
     assert (len(evidence), fates) == (2, [])
     assert (data["judges"][judge][0], data["answers"][answer]) == ("w0", "yes")
-    assert (data["files"][file], row, row + offset) == ("a.csv", 25, 26)
+    short, whole, digest = data["files"][file]
+    (source,) = mixed.publication.release.manifest["sources"]
+    assert (short, row, row + offset) == ("a.csv", 25, 26)
+    assert (whole, digest) == (source["name"], source_digest(source))
     assert None not in evidence
     assert data["classes"][tone] == ["no", "yes"]
     anchor = data["judges"][judge][1]
     assert f'<tr id="{anchor}">' in html
 
 
-def test_too_many_items_are_cut_and_the_command_for_all_is_told(mixed):
+def test_too_many_items_are_cut_and_the_commands_for_all_are_told(mixed, monkeypatch):
+    """How many of how many are listed, by which rule, and of how many stand all answers."""
     contents = contents_of(mixed)
     rows = contents.tables["doubtful_items"].to_pylist()
     (label,) = [row for row in rows if row["item"] == "i4"]
-    many = [label | {"item": f"i{n:05}", "text": "x" * 1000} for n in range(2_000)]
+    texts = [sha256(str(n).encode()).hexdigest() * 10 for n in range(2_000)]
+    many = [
+        label | {"item": f"i{n:05}", "place": n + 1, "text": text} for n, text in enumerate(texts)
+    ]
     table = pa.Table.from_pylist(many, contents.tables["doubtful_items"].schema)
     crowd = Contents(contents.manifest, contents.tables | {"doubtful_items": table}, {})
+    monkeypatch.setattr(module, "MOST_BYTES", 70_000)
     facts = doubt(crowd)
-    assert len(facts["data"]) < module.MOST_BYTES + 20_000
+    assert 0.8 * module.MOST_BYTES < len(facts["data"]) <= module.MOST_BYTES
     assert 100 < facts["n_listed"] < 2_000
-    facts["n_uncertain"] = 2_000
-    assert doubt(Contents(contents.manifest, contents.tables | {
-        "doubtful_items": table.slice(0, 0)}, {})) == {}  # fmt: skip
-    html = html_of(doubt, crowd)
-    assert "annot items campaign.yaml --uncertain -o queue.csv" in html or facts["n_listed"] >= 5
-    assert max(len(item[6]) for item in json.loads(facts["data"])["items"]) == module.MOST_TEXT
+    assert facts["n_answered"] == module.MOST_ANSWERED
+    data = unpacked(facts["data"])
+    assert len(data["columns"]["item"]) == facts["n_listed"]
+    assert max(map(len, data["columns"]["text"])) == module.MOST_TEXT
+    html = section_html("doubt", facts | {"n_uncertain": 2_000, "n_listed": 900, "n_answered": 800})
+    assert "900 of them are listed, the least probable first; the first 800 with who said" in html
+    assert "annot items campaign.yaml --uncertain -o queue.csv" in html
+    assert "annot serve campaign.yaml" in html
+    html = section_html("doubt", facts | {"n_uncertain": 900, "n_listed": 900, "n_answered": 900})
+    assert "All are listed, the least probable first." in html
+    empty = contents.tables | {"doubtful_items": table.slice(0, 0)}
+    assert doubt(Contents(contents.manifest, empty, {})) == {}
 
 
 @pytest.mark.slow
