@@ -222,6 +222,10 @@ def published_metrics(runs: Mapping[str, StageRun]) -> dict[str, Any]:
     return facts | {
         "excluded_exports": runs["archive_exports"].metrics(ExportMetrics).excluded,
         "changed_items": len(runs["settle_judgments"].metrics(JudgmentMetrics).changed_items),
+        "inconsistent_judges": [
+            row["judge"]
+            for row in runs["control_judges"].metrics(ControlMetrics).inconsistent_judges
+        ],
     }
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import TEXT, is_measured
+from annot_pipeline.methods.numerics.shares import wilson_interval
 
 Document = Mapping[str, Any]
 
@@ -155,8 +156,19 @@ class Contents:
 
     @cached_property
     def judges(self) -> list[dict[str, Any]]:
-        """Return rows of the gold table."""
+        """Return rows of the gold table, with agreement in preferences, and who looks random."""
         rows: list[dict[str, Any]] = self.tables["judges"].to_pylist()
+        preferences = self.tables["preference_agreement"].to_pylist()
+        agreement = {(row["task"], row["judge"]): row for row in preferences}
+        checks = self.manifest["checks"]
+        n = next((int(c["value"] or 0) for c in checks if c["name"] == "inconsistent_judges"), 0)
+        inconsistent = {*self.facts.get("inconsistent_judges", ())[:n]}  # fewer items come later
+        for row in rows:
+            row |= agreement.get((row["task"], row["judge"]), {})
+            names = {row["judge"], f"{row['task']} {row['judge']}"}
+            is_judged = row["dropped"] or row["verdict"] == "failed"
+            looks = looks_random(row) or not inconsistent.isdisjoint(names)
+            row["random"] = None if is_judged else looks
         return rows
 
     @cached_property
@@ -186,6 +198,25 @@ class Contents:
         by_statistic = self.agreement.get(task, {})
         rows = (by_statistic.get(name) for name in HEADLINES[kind])
         return next((row for row in rows if row and row["value"] is not None), None)
+
+
+def looks_random(row: Document) -> bool:
+    """Return whether a judge is known to be nearer to answers at random than to others.
+
+    By the accuracy of labels, whose best is 1, or by the agreement of preferences with those of
+    others, whose best is that of all judges together.
+    """
+    if row["below_chance"]:
+        return True
+    if row["accuracy"] is not None and row["chance_accuracy"] is not None:
+        share, n, chance, best = row["accuracy"], row["n_judgments"], row["chance_accuracy"], 1.0
+    elif row.get("preference_agreement") is not None:
+        share, n, chance = row["preference_agreement"], row["n_compared"], 0.5
+        best = row["typical_agreement"]
+    else:
+        return False
+    low, high = (float(end[0]) for end in wilson_interval([share * n], [n]))
+    return bool(low <= chance and high < (best + chance) / 2)
 
 
 def plain(table: pa.Table) -> pa.Table:

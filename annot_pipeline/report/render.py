@@ -93,23 +93,24 @@ def filled(
 def without_constants(
     columns: Sequence[Column], rows: Sequence[Sequence[Any]]
 ) -> tuple[list[Column], list[list[Any]], list[tuple[Column, Any]]]:
-    """Return columns and rows without columns that are the same in all rows, and what they say.
-
-    The first column stays, and so do those that only a section knows how to write, unless the
-    reader can choose one of their values.
-    """
-    is_constant = [
-        n > 0 and len(rows) >= FEWEST and all(row[n] == rows[0][n] for row in rows)
-        and (c.kind.split()[0] in (*WORDS, *NUMBERS) or "choose" in c.kind)
-        for n, c in enumerate(columns)
-    ]  # fmt: skip
-    constants = [
-        (c, value)
-        for c, value, same in zip(columns, rows[0] if rows else (), is_constant, strict=False)
-        if same and value not in (None, "")
-    ]
-    chosen = [n for n, same in enumerate(is_constant) if not same]
+    """Return columns and rows without columns that are the same in all rows, and what they say."""
+    same = constant_columns(columns, rows)
+    constants = [(columns[n], rows[0][n]) for n in same if rows[0][n] not in (None, "")]
+    chosen = [n for n in range(len(columns)) if n not in same]
     return [columns[n] for n in chosen], [[row[n] for n in chosen] for row in rows], constants
+
+
+def constant_columns(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> list[int]:
+    """Return the numbers of the columns that are the same in all rows.
+
+    The first column is none of them, nor are those that only a section knows how to write, unless
+    the reader can choose one of their values.
+    """
+    return [
+        n for n, c in enumerate(columns)
+        if n > 0 and len(rows) >= FEWEST and all(row[n] == rows[0][n] for row in rows)
+        and (c.kind.split()[0] in (*WORDS, *NUMBERS) or "choose" in c.kind)
+    ]  # fmt: skip
 
 
 def text(value: object, most: int = MOST_CHARACTERS) -> Markup:
@@ -129,12 +130,6 @@ def text(value: object, most: int = MOST_CHARACTERS) -> Markup:
     if len(whole) > most:
         html += f'<span class="cut">… ({len(whole):,} characters)</span>'
     return Markup(html)  # noqa: S704 - escaped above
-
-
-def json_script(data: Any) -> Markup:
-    """Return data as JSON that can stand in an element of a page."""
-    text = json.dumps(data, separators=(",", ":"))
-    return Markup(text.replace("<", "\\u003c"))  # noqa: S704 - no tag can begin
 
 
 def waiting_rows(rows: Sequence[Sequence[Any]]) -> Markup:
@@ -170,6 +165,7 @@ def number(value: float | None, kind: str = "real") -> str:
     size = abs(value)
     if size and (size >= 1e7 or size < 5e-4):
         return f"{value:.2e}".replace("-", "\u2212", 1) if value < 0 else f"{value:.2e}"
+    size = round(size, 3)
     digits = 0 if isinstance(value, int) else 3 if size < 10 else 2 if size < 100 else 1
     return f"{value:,.{digits}f}".replace("-", "\u2212")
 
@@ -210,12 +206,13 @@ def _pages() -> Environment:
     environment = _environment(_shown)
     environment.filters |= {
         "attribute": attribute, "column": column, "exact": exact, "flag": flag,
-        "json_script": json_script, "number": _written, "text": text, "thousands": "{:,}".format,
+        "number": _written, "text": text, "thousands": "{:,}".format,
         "waiting_rows": waiting_rows, "words": in_words,
     }  # fmt: skip
     environment.globals |= {
         "MOST_TASKS": MOST_TASKS, "NUMBERS": NUMBERS, "SHOWN_ROWS": SHOWN_ROWS, "WORDS": WORDS,
-        "filled": filled, "interval": interval, "without_constants": without_constants,
+        "constant_columns": constant_columns, "counted": counted, "filled": filled,
+        "interval": interval, "without_constants": without_constants,
     }  # fmt: skip
     return environment
 

@@ -12,21 +12,30 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from annot_pipeline.cli import main
+from annot_pipeline.cli import build_parser, main
 from annot_pipeline.contracts import GOLD, SYSTEM_RANKINGS
-from annot_pipeline.report.contents import Contents, Labelled
+from annot_pipeline.report.contents import Contents, Labelled, looks_random
+from annot_pipeline.report.sections.judges import judges as judges_section
 from annot_pipeline.report.sections.use import (
-    doubts,
+    Tile,
     judges_tile,
     labels_tile,
-    looks_random,
     next_commands,
+    use,
     verdict,
     winner_tile,
     worst_first,
 )
 from tests.conftest import build_file
-from tests.report.report_pages import labels_campaign
+from tests.report.report_pages import (
+    build_into,
+    contents_of,
+    csv_text,
+    html_of,
+    labels_campaign,
+)
+
+OPEN = {"privacy": {"pseudonymize": False}}
 
 
 def ranked(task: str, *systems: tuple[str, int, int]) -> list[dict[str, Any]]:
@@ -64,6 +73,12 @@ def test_the_first_is_named_with_its_lead_and_whoever_is_not_shown_to_be_worse()
     tile = winner_tile(contents(three, [pair("t", "b", "a", -2.5, beats=False)]))
     assert (tile.value, tile.anchor) == ("a", "rankings")
     assert tile.words == "2.500 points (1.500 to 3.500) ahead of b; b is not shown to be worse"
+    assert tile.sentence == (
+        "a leads b by 2.500 points (1.500 to 3.500), 1 of 2 other systems is not shown to be worse"
+    )
+    tile = winner_tile(contents(three, [pair("t", "b", "a", -0.5, beats=False)]))
+    assert "perhaps by chance" in tile.words
+    assert "perhaps by chance" in tile.sentence
 
 
 def test_failures_come_first_then_what_is_near_to_failing_then_gold_before_files():
@@ -98,6 +113,7 @@ def test_of_several_tasks_only_clear_winners_are_told():
         "1 of 2 tasks",
         "have a system better than all others. First: b in u, a in t (tied with 1)",
     )  # fmt: skip
+    assert tile.sentence == "1 of 2 tasks have a system better than all others, first b in u"
 
 
 @pytest.mark.parametrize(
@@ -117,6 +133,7 @@ def test_what_makes_labels_certain(certificates, says):
     tables = {
         "label_counts": pa.Table.from_pylist(counts),
         "doubtful_items": pa.table({"item": pa.array([], pa.string())}),
+        "judges": GOLD["judges"].empty(),
     }
     tile = labels_tile(Contents({"facts": facts, "settings": settings}, tables, {}))
     assert (tile.value, tile.words, tile.anchor) == ("100.0%", says, "certainty")
@@ -128,6 +145,16 @@ def test_what_makes_labels_certain(certificates, says):
 def test_a_judge_near_chance_looks_random_where_there_are_answers_enough(accuracy, n, expected):
     """Worked by hand: Wilson's 95% interval of 30 of 100 is .219 to .396, chance .25."""
     row = {"below_chance": False, "accuracy": accuracy, "chance_accuracy": 0.25, "n_judgments": n}
+    assert looks_random(row) is expected
+
+
+@pytest.mark.parametrize(
+    ("agreement", "n", "expected"), [(0.45, 100, True), (0.5, 20, False), (0.7, 100, False)]
+)
+def test_who_prefers_nothing_in_common_with_others_looks_random(agreement, n, expected):
+    """Worked by hand: Wilson's 95% interval of 45 of 100 is .356 to .548, halfway is .6."""
+    row = {"below_chance": None, "accuracy": None, "chance_accuracy": None, "n_compared": n,
+           "preference_agreement": agreement, "typical_agreement": 0.7}  # fmt: skip
     assert looks_random(row) is expected
 
 
@@ -146,7 +173,8 @@ def test_the_verdict_tells_of_certainty_where_there_is_a_label_model(votes, star
         facts={"kinds": {}}, labelled={"t": Labelled(3)}, labelled_in_all=Labelled(3),
         used_judges=[], anonymous_votes=votes,
     )  # fmt: skip
-    actual = verdict(contents)
+    certain = [Tile("", "", "", "", first)] if "certain" in first else []
+    actual = verdict(contents, certain)
     assert (actual["start"], actual["reasons"].split("; ")[0]) == (start, first)
 
 
@@ -163,18 +191,20 @@ def test_an_item_is_named_with_its_task_where_there_are_several():
             judges=[], campaign="c.yaml",
             tables={"doubtful_items": doubtful, "estimates": doubtful.slice(0, 0)},
         )  # fmt: skip
-        assert [name for name, _ in doubts(of_release)["items"]] == names
+        of_release.labelled, of_release.anonymous_votes, of_release.n_scores = {}, {}, 2
+        of_release.facts["fates"] = {"used": 4}
+        assert [name for name, _ in labels_tile(of_release).first] == names
         assert f"annot trace c.yaml {item} " in next_commands(of_release)[0]
 
 
 def test_no_judge_is_cleared_of_answers_at_random_where_none_could_be_tested():
     row = {"judge": "a", "dropped": False, "accuracy": 0.6, "chance_accuracy": 0.5,
-           "below_chance": False, "n_judgments": 900}  # fmt: skip
+           "random": False, "n_judgments": 900}  # fmt: skip
     for verdict_, words in (
         ("undetermined", "none was dropped"), ("passed", "none was dropped; none looks random")
     ):  # fmt: skip
         rows = [row | {"judge": judge, "verdict": verdict_} for judge in "ab"]
-        of_release: Any = SimpleNamespace(used_judges=rows)
+        of_release: Any = SimpleNamespace(used_judges=rows, judges=rows)
         assert judges_tile(of_release).words == words
 
 
@@ -194,6 +224,9 @@ def test_the_commands_of_a_report_work_in_the_folder_of_the_campaign(tmp_path, m
     for line in [*lines, "annot verify 'my campaign.yaml' --rebuild"]:
         words = ["item 3" if word == "ITEM" else word for word in split(line, comments=True)]
         assert words[1] == "verify" or words[2] == "my campaign.yaml"
+        if words[1] == "serve":  # until it is stopped: build_parser takes it
+            build_parser().parse_args(words[1:])
+            continue
         assert main(words[1:]) == 0, line
     capsys.readouterr()
     elsewhere = tmp_path / "elsewhere"
@@ -204,3 +237,49 @@ def test_the_commands_of_a_report_work_in_the_folder_of_the_campaign(tmp_path, m
     tables = [{t["name"]: t["sha256"] for t in r.manifest["tables"]} for r in (release, again)]
     assert tables[0] == tables[1]
     assert "annot items other.yaml" in again.file("report.html").read_text()
+
+
+def test_who_looks_random_is_counted_and_linked_where_judges_have_no_verdicts(tmp_path):
+    """Preferences without controls: nobody is tested, one says the contrary of the others."""
+    judges = ["a", "b", "c", "odd"]
+    rows = [
+        {"judge": judge, "segment": f"s{n}", "a": "x", "b": "y",
+         "won": "b" if (judge == "odd") != (n % 9 == 0) else "a"}
+        for n in range(60) for judge in judges
+    ]  # fmt: skip
+    fields = {"judge": "judge", "segment": "segment", "system_a": "a", "system_b": "b",
+              "preference": "won"}  # fmt: skip
+    document = {"campaign": "small", **OPEN, "sources": [
+        {"path": "exports/*.csv", "format": "csv", "fields": fields}]}  # fmt: skip
+    contents = contents_of(build_into(tmp_path, {"a.csv": csv_text(rows)}, document))
+    assert {row["verdict"] for row in contents.judges} == {"untested"}
+    tile = judges_tile(contents)
+    assert tile.words == "of 4 judges; 1 looks random"
+    assert [name for name, _ in tile.first] == ["odd"]
+    html = html_of(use, contents)
+    assert f'<a href="#{tile.first[0][1]}"' in html
+    assert "Usable with care:</strong> 1 of 4 judges looks random; x leads y" in html
+    assert f'id="{tile.first[0][1]}"' in html_of(judges_section, contents)
+
+
+def test_scores_without_controls_name_who_agrees_no_better_than_chance(tmp_path):
+    """The number is that of the warning, and the judges are those whom it means."""
+    rows = [
+        {"judge": judge, "segment": f"s{n}", "system": "x",
+         "score": (n * 37 + 11 * len(judge)) % 60 if judge == "odd" else n + len(judge)}
+        for n in range(60) for judge in ("a", "bb", "cccc", "odd")
+    ]  # fmt: skip
+    fields = {name: name for name in ("judge", "segment", "system", "score")}
+    document = {"campaign": "small", **OPEN, "sources": [
+        {"path": "exports/*.csv", "format": "csv", "fields": fields}]}  # fmt: skip
+    built = build_into(tmp_path, {"a.csv": csv_text(rows)}, document)
+    contents = contents_of(built)
+    gate = {check["name"]: check for check in contents.manifest["checks"]}["inconsistent_judges"]
+    assert gate["value"] == 1
+    assert [name for name, _ in judges_tile(contents).first] == ["odd"]
+    tiles = [judges_tile(contents)]
+    assert "1 of 4 judges looks random" in verdict(contents, tiles)["reasons"]
+    gate["value"] = 0  # the gate asks for more items than they share
+    again = contents_of(built)
+    again.manifest["checks"][:] = [gate]
+    assert judges_tile(again).first == []

@@ -30,6 +30,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "n_judgments": ("judgments", "count"),
     "verdict": ("verdict", "chip choose"),
     "dropped": ("dropped", "choose", "Whether the judgments count"),
+    "random": ("looks random", "choose", "Agrees with others hardly more than by chance"),
     "suspected": ("suspected", "choose", "Nothing shows who is right"),
     "verdict_reason": ("why",),
     "p_value": ("p", "p", "One-sided p of the test"),
@@ -43,7 +44,6 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "accuracy": ("accuracy", "share", "By the model, weighted by prevalence"),
     "mean_class_accuracy": ("mean class accuracy", "share"),
     "chance_accuracy": ("by chance", "share", "Accuracy by chance"),
-    "below_chance": ("below chance", "choose"),
     "known_answer_accuracy": ("known answers right", "share"),
     "bias_label": ("overuses",),
     "label_bias": ("by", "share", "Share of answers beyond its prevalence"),
@@ -57,6 +57,12 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "mean_ordinary": ("mean, ordinary", "real"),
     "mean_good_reference": ("mean, references", "real"),
     "mean_bad_reference": ("mean, degraded", "real"),
+    "preference_agreement": (
+        "agreement",
+        "share",
+        "With the preferences of the others; by chance 50%",
+    ),
+    "n_compared": ("shared pairs", "count", "Pairs that others compared too"),
     "consistency": ("consistency", "share", "Outputs without contradictions"),
     "seconds_per_judgment": ("seconds a judgment", "real"),
     "hurried_share": ("hurried", "share", "Answers in a third of the typical time"),
@@ -121,8 +127,8 @@ def _by_concern(judge_rows: list[Row]) -> list[Row]:
     return sorted(
         judge_rows,
         key=lambda r: (
-            not r["dropped"], r["verdict"] != "failed", not r.get("suspected"),
-            not r["below_chance"], -r["n_judgments"], r["judge"],
+            not r["dropped"], r["verdict"] != "failed", not r.get("suspected"), not r["random"],
+            -r["n_judgments"], r["judge"],
         ),
     )[:MOST_ROWS]  # fmt: skip
 

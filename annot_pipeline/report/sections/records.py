@@ -23,20 +23,13 @@ RESULTS = {
     "categorical": "labels", "scalar": "scores and rankings", "pairwise": "rankings",
     "ranking": "rankings",
 }  # fmt: skip
-COUNT_IN = {
-    "control": "test of judges", "judge_failed": "figures of all judges",
-    "measured": "judge_validation and estimates",
-    "superseded": "kept in lineage", "duplicate": "kept in lineage", "rejected": "kept in lineage",
-    "adjudication": "labels", "filtered": "kept in lineage", "not_asked": "kept in lineage",
-    "unscored": "kept in lineage",
-}  # fmt: skip
 
 
 def records(contents: Contents) -> dict[str, Any]:
     """Return records by fate and by export, gold tables, and what is no record."""
     fates, manifest = contents.facts["fates"], contents.manifest
     sources = [s for s in manifest["sources"] if s["kind"] == "judgments"]
-    n_records, results = sum(fates.values()), _results(contents)
+    n_records = sum(fates.values())
     present = [fate for fate in reversed(FATES) if fates.get(fate)]
     aside = contents.tables["set_aside"]
     columns = [aside[name].to_pylist() for name in ("task", "left_out_of", "reason")]
@@ -48,10 +41,11 @@ def records(contents: Contents) -> dict[str, Any]:
         "n_rows": sum(source["rows"] for source in sources),
         "exports": counted(len(sources), "export"),
         "n_records": n_records,
+        "results": _results(contents),
         "fates": fates_text(fates),
-        "drawings": [Drawn("From exports to gold", _figure(contents))],
+        "drawings": [Drawn("From exports to gold", _figure(contents), f"{n_records:,} records")],
         "by_fate": [
-            (fate, fates[fate], fates[fate] / n_records, fate, results[fate]) for fate in present
+            (fate, fates[fate], fates[fate] / n_records, fate, fate) for fate in present
         ],
         "by_export": [
             (
@@ -98,13 +92,13 @@ def without_shared_folder(names: Sequence[str]) -> list[str]:
     return ["/".join(name.split("/")[shared:]) for name in names]
 
 
-def _results(contents: Contents) -> dict[str, str]:
-    """Return what records of each fate count in, with their numbers where there are several."""
+def _results(contents: Contents) -> str:
+    """Return what judgments that count became, with their numbers where there are several."""
     used: Counter[str] = Counter()
     for (task, fate), n in contents.judgments_by_task.items():
         if fate == "used":
             used[RESULTS.get(contents.facts["kinds"].get(task, ""), "gold")] += n
-    return COUNT_IN | {"used": ", ".join(f"{what} {n:,}" for what, n in used.most_common())}
+    return ", ".join(f"{what} {n:,}" for what, n in used.most_common())
 
 
 def _tasks(contents: Contents) -> list[list[Any]]:

@@ -12,7 +12,6 @@ from urllib.parse import quote
 from annot_pipeline.contracts import model_note, share_text
 from annot_pipeline.errors import counted, first_of
 from annot_pipeline.gates.gate import statement
-from annot_pipeline.methods.numerics.shares import wilson_interval
 from annot_pipeline.report.citation import title
 from annot_pipeline.report.contents import Contents
 from annot_pipeline.report.release_figures import (
@@ -28,7 +27,7 @@ from annot_pipeline.storage.candidates import candidate_steps
 
 FEW = 3
 """Systems and tasks that are named; of more, the number is told."""
-MOST_WARNINGS, MOST_DETAIL = 5, 140
+MOST_WARNINGS, MOST_DETAIL = 3, 140
 """Warnings that are shown, and characters of what each names."""
 FEW_CERTAIN = 0.5
 """Share of labels that are certain or decided below which the verdict says so first."""
@@ -38,12 +37,17 @@ Row = dict[str, Any]
 
 
 class Tile(NamedTuple):
-    """A figure of the first screen: what it is, its value, words on it, and where more is."""
+    """A figure of the first screen: what it is, its value, words on it, and where more is.
+
+    Then what it says for the verdict, and what to look at first, each with where it stands.
+    """
 
     name: str
     value: str
     words: str
     anchor: str
+    sentence: str = ""
+    first: Sequence[tuple[str, str]] = ()
 
 
 def header(contents: Contents) -> dict[str, Any]:
@@ -57,24 +61,28 @@ def header(contents: Contents) -> dict[str, Any]:
 
 def use(contents: Contents) -> dict[str, Any]:
     """Return the verdict, tiles, gates that did not pass, and the next commands."""
+    tiles = [labels_tile(contents), judges_tile(contents), changes_tile(contents),
+             winner_tile(contents)]  # fmt: skip
     open_gates = worst_first(contents.manifest["checks"])
     return {
-        **verdict(contents),
-        "became": became(contents),
-        "tiles": [labels_tile(contents), judges_tile(contents), changes_tile(contents),
-                  winner_tile(contents)],
-        "doubts": doubts(contents),
+        **verdict(contents, tiles),
+        **became(contents),
+        "tiles": tiles,
         "note": model_note(contents.facts["used_judges"]),
         "warnings": [
-            {"level": check["level"], "name": check["name"],
-             "statement": f"could not be checked: {check['unchecked']}" if check["unchecked"]
-                          else statement(check["value"], check["question"]),
+            {"level": check["level"], "name": check["name"], "statement": _measured(check),
              "detail": shorten(check["detail"], MOST_DETAIL, placeholder=" …")}
             for check in open_gates[:MOST_WARNINGS]
         ],
         "n_warnings": len(open_gates),
         "commands": next_commands(contents),
     }  # fmt: skip
+
+
+def _measured(check: Mapping[str, Any]) -> str:
+    unchecked = check["unchecked"]
+    measured = statement(check["value"], check["question"])
+    return f"could not be checked: {unchecked}" if unchecked else measured
 
 
 def worst_first(checks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -87,36 +95,28 @@ def worst_first(checks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return sorted(open_gates, key=lambda c: (c["level"] != "error", -nearness[c["name"]]))
 
 
-def verdict(contents: Contents) -> dict[str, str]:
+def verdict(contents: Contents, tiles: Sequence[Tile]) -> dict[str, str]:
     """Return a level, and in a sentence whether the release can be used, and what speaks for it."""
     checks = contents.manifest["checks"]
-    levels = [check["level"] for check in checks]
-    chance, concerns = by_chance(contents), judge_concerns(contents)
-    level = "error" if "error" in levels else "pass"
-    if level == "pass" and ("warn" in levels or chance or concerns):
-        level = "warn"
-    labels = contents.labelled_in_all
-    by_votes = contents.labelled.keys() <= contents.anonymous_votes.keys() if labels.n else True
-    start = {"error": "Not to be used", "warn": "Usable with care", "pass": "Usable"}[level]
-    if level != "error" and not by_votes and (labels.usable or 0.0) < FEW_CERTAIN:
+    failed = [_measured(check) for check in checks if check["level"] == "error"]
+    n_warned = sum(check["level"] == "warn" for check in checks)
+    chance, labels = by_chance(contents), contents.labelled_in_all
+    by_votes = contents.labelled.keys() <= contents.anonymous_votes.keys()
+    level, start = "pass", "Usable"
+    if failed:
+        level, start = "error", "Not to be used"
+    elif labels.n and not by_votes and (labels.usable or 0.0) < FEW_CERTAIN:
         level, start = "warn", "Few labels are certain"
+    elif n_warned or chance or any(map(_is_doubted, contents.used_judges)):
+        level, start = "warn", "Usable with care"
     reasons = [
-        f"{counted(levels.count(which), 'gate')} {words}"
-        for which, words in (("error", "failed"), ("warn", "warned"))
-        if which in levels
-    ] or [f"all {len(levels)} gates pass"]
-    if not by_votes:
-        words = "certain or decided" if labels.decided else "certain"
-        share = share_text(labels.usable or 0.0)
-        reasons.insert(0, f"{share} of {counted(labels.n, 'label')} {words}")
-    dropped, n_judges = judges_dropped(contents)
-    reasons += [f"{dropped:,} of {counted(n_judges, 'judge')} dropped by a test"] if dropped else []
-    reasons += [concerns] if concerns else []
-    if changed := (contents.manifest["changes"] or {}).get("changed_labels", 0):
-        reasons.append(f"{counted(changed, 'label')} changed")
-    if chance:
-        reasons.append(f"judges agree no more than by chance: {chance}")
-    return {"level": level, "start": start, "reasons": "; ".join(reasons)}
+        *failed[:FEW],
+        *(tile.sentence for tile in tiles if tile.sentence),
+        f"judges agree no more than by chance: {chance}" if chance else "",
+        counted(n_warned, "warning") if n_warned else "",
+        f"all {len(checks)} gates pass" if not failed and not n_warned else "",
+    ]
+    return {"level": level, "start": start, "reasons": "; ".join(filter(None, reasons))}
 
 
 def by_chance(contents: Contents) -> str:
@@ -128,103 +128,56 @@ def by_chance(contents: Contents) -> str:
     ])  # fmt: skip
 
 
-def doubts(contents: Contents) -> dict[str, list[tuple[str, str]]]:
-    """Return the first judges and items to doubt, each with where it stands in the page."""
-    anchors = judge_anchors(contents)
-    judges = dict.fromkeys(
-        row["judge"] for row in contents.used_judges
-        if row["judge"] in anchors and (row["dropped"] or _is_doubted(row))
-    )  # fmt: skip
-    items = contents.tables["doubtful_items"].slice(0, FEW).to_pylist()
-    several = len(contents.facts["kinds"]) > 1
-    return {
-        "judges": [(judge, anchors[judge]) for judge in [*judges][:FEW]],
-        "items": [(f"{row['task']}/{row['item']}" if several else row["item"],
-                   quote(f"item={row['task']}/{row['item']}")) for row in items],
-    }  # fmt: skip
-
-
-def judges_dropped(contents: Contents) -> tuple[int, int]:
-    """Return how many judges do not count for a test, of how many."""
-    rows = contents.used_judges
-    dropped = {row["judge"] for row in rows if row["dropped"]}
-    return len(dropped), len({row["judge"] for row in rows})
-
-
-def judge_concerns(contents: Contents) -> str:
-    """Return how many judges look careless though they count; empty where none does."""
-    rows = contents.used_judges
-    doubted = {row["judge"] for row in rows if not row["dropped"] and _is_doubted(row)}
-    n_judges = len({row["judge"] for row in rows})
-    verb = "looks" if len(doubted) == 1 else "look"
-    return f"{len(doubted):,} of {counted(n_judges, 'judge')} {verb} random" if doubted else ""
-
-
 def _is_doubted(row: Row) -> bool:
-    return bool(row["verdict"] == "failed" or row.get("suspected") or looks_random(row))
+    is_failed = row["verdict"] == "failed" or row.get("suspected") or row["random"]
+    return bool(is_failed and not row["dropped"])
 
 
-def looks_random(row: Row) -> bool:
-    """Return whether a judge of labels is known to be near chance: nearer than to being right."""
-    if row["below_chance"] or row["accuracy"] is None or row["chance_accuracy"] is None:
-        return bool(row["below_chance"])
-    n, chance = row["n_judgments"], float(row["chance_accuracy"])
-    low, high = (float(end[0]) for end in wilson_interval([row["accuracy"] * n], [n]))
-    return low <= chance and high < (1 + chance) / 2
-
-
-def became(contents: Contents) -> str:
-    """Return what counts, and what it became, in a sentence."""
-    rows, fates = contents.rows, contents.facts["fates"]
-    used_judges = {row["judge"] for row in contents.used_judges}
-    n_judges = len({row["judge"] for row in contents.used_judges if not row["dropped"]})
-    results = [
-        counted(n, what)
-        for n, what in ((rows["labels"], "label"), (contents.n_scores, "score")) if n
-    ]  # fmt: skip
-    ranked = len(set(contents.tables["system_rankings"]["system"].to_pylist()))
-    results += [f"rankings of {counted(ranked, 'system')}"] if ranked else []
-    used = f"{counted(fates.get('used', 0), 'judgment')} by {counted(n_judges, 'judge')}"
-    if votes := contents.anonymous_votes:
-        used = counted(sum(votes.values()), "anonymous vote")
-        if contents.n_judged:
-            judged = counted(contents.n_judged, "judgment")
-            used = f"{judged} by {counted(n_judges, 'judge')} and {used}"
-    sentence = f"{used} became {_join_with_and(results)}." if results else f"{used} were read."
-    if measured := fates.get("measured", 0):
-        n_rest = len({row["judge"] for row in contents.judges if row["n_judgments"]} - used_judges)
-        verb = "is" if measured == 1 else "are"
-        sentence += (f" {counted(measured, 'judgment')} by {counted(n_rest, 'other judge')} {verb} "
-                     "compared with them.")  # fmt: skip
-    return sentence
+def became(contents: Contents) -> dict[str, int]:
+    """Return the numbers of what counts, and of what it became."""
+    fates, used = contents.facts["fates"], contents.used_judges
+    names = {row["judge"] for row in used}
+    return {
+        "n_used": fates.get("used", 0), "n_measured": fates.get("measured", 0),
+        "n_judges": len({row["judge"] for row in used if not row["dropped"]}),
+        "n_others": len({row["judge"] for row in contents.judges if row["n_judgments"]} - names),
+        "n_votes": sum(contents.anonymous_votes.values()), "n_judged": contents.n_judged,
+        "n_labels": contents.rows["labels"], "n_scores": contents.n_scores,
+        "n_systems": len(set(contents.tables["system_rankings"]["system"].to_pylist())),
+    }  # fmt: skip
 
 
 def labels_tile(contents: Contents) -> Tile:
     """Return how many labels can be used; without a label model, what there is."""
     labels, votes = contents.labelled_in_all, contents.anonymous_votes
-    anchor = "doubt" if contents.tables["doubtful_items"].num_rows else "certainty"
+    doubtful = contents.tables["doubtful_items"].slice(0, FEW).to_pylist()
+    several = len(contents.facts["kinds"]) > 1
+    first = [
+        (f"{row['task']}/{row['item']}" if several else row["item"],
+         quote(f"item={row['task']}/{row['item']}")) for row in doubtful
+    ]  # fmt: skip
+    anchor = "doubt" if first else "certainty" if labels.n else "records"
+    n_labels = counted(labels.n, "label")
     if labels.usable is not None and not contents.labelled.keys() <= votes.keys():
-        words = f"of {counted(labels.n, 'label')}, {_certain_by(contents)}"
-        name = "Labels that are certain"
+        certain, share = "certain", share_text(labels.usable)
+        words = f"of {n_labels}, {_certain_by(contents)}"
         if labels.decided:
-            name = "Labels certain or decided"
+            certain = "certain or decided"
             words += (
                 f"; {labels.decided:,} decided by experts, {labels.against:,} against the model"
             )
-        return Tile(name, share_text(labels.usable), words, anchor)
+        name = f"Labels {certain}" if labels.decided else "Labels that are certain"
+        return Tile(name, share, words, anchor, f"{share} of {n_labels} {certain}", first)
+    used, sentence = contents.facts["fates"].get("used", 0), ""
     if labels.n:
-        n_votes = counted(sum(votes.values()), "vote")
-        return Tile(
-            "Labels", number(labels.n, "count"), f"by the majority of {n_votes}", "certainty"
-        )
-    used = contents.facts["fates"].get("used", 0)
-    if contents.n_scores:
-        n_scores = contents.n_scores
-        return Tile(
-            "Scores", number(n_scores, "count"), f"of items, from {used:,} judgments", "records"
-        )
-    of_records = f"count, of {counted(contents.facts['records'], 'record')} in exports"
-    return Tile("Judgments", number(used, "count"), of_records, "records")
+        words = f"by the majority of {counted(sum(votes.values()), 'vote')}"
+        name, n, sentence = "Labels", labels.n, f"{n_labels} {words}"
+    elif contents.n_scores:
+        name, n, words = "Scores", contents.n_scores, f"of items, from {used:,} judgments"
+    else:
+        words = f"count, of {counted(contents.facts['records'], 'record')} in exports"
+        name, n = "Judgments", used
+    return Tile(name, number(n, "count"), words, anchor, sentence, first)
 
 
 def _certain_by(contents: Contents) -> str:
@@ -241,18 +194,25 @@ def _certain_by(contents: Contents) -> str:
 
 
 def judges_tile(contents: Contents) -> Tile:
-    """Return how many judges count, and what is known of the others."""
-    dropped, n_judges = judges_dropped(contents)
-    tested = any(row["verdict"] != "untested" for row in contents.used_judges)
-    words = f"of {counted(n_judges, 'judge')}; {dropped:,} dropped by a test"
-    if not dropped:
-        words = "none was dropped" if tested else "none was tested"
-    known = [row for row in contents.used_judges if row["accuracy"] is not None]
-    is_known = n_judges > 1 and any(row["verdict"] != "undetermined" for row in known)
-    none = "none of the others looks random" if dropped else "none looks random"
-    concerns = judge_concerns(contents) or none * is_known
-    words += f"; {concerns}" if concerns else ""
-    return Tile("Judges who count", number(n_judges - dropped, "count"), words, "judges")
+    """Return how many judges count, what is known of the others, and whom to look at first."""
+    rows, anchors = contents.used_judges, judge_anchors(contents)
+    names = {row["judge"] for row in rows}
+    dropped = {row["judge"] for row in rows if row["dropped"]}
+    random = {row["judge"] for row in rows if _is_doubted(row)} - dropped
+    look = "looks random" if len(random) == 1 else "look random"
+    groups = ((dropped, "dropped by a test"), (random, look))
+    concerns = [f"{len(group):,} {words}" for group, words in groups if group]
+    tested = any(row["verdict"] != "untested" for row in rows)
+    known = [row["verdict"] for row in rows if row["accuracy"] is not None]
+    is_clear = not random and len(names) > 1 and any(v != "undetermined" for v in known)
+    clear = f"none {'of the others ' * bool(dropped)}looks random" * is_clear
+    n_judges = counted(len(names), "judge")
+    begin = f"of {n_judges}" if concerns else f"none was {'dropped' if tested else 'tested'}"
+    words = "; ".join(filter(None, (begin, *concerns, clear)))
+    sentence = "; ".join(concerns).replace(" ", f" of {n_judges} ", 1)
+    first = [judge for judge in anchors if judge in dropped | random][:FEW]
+    return Tile("Judges who count", f"{len(names - dropped):,}", words, "judges", sentence,
+                [(judge, anchors[judge]) for judge in first])  # fmt: skip
 
 
 def changes_tile(contents: Contents) -> Tile:
@@ -265,10 +225,11 @@ def changes_tile(contents: Contents) -> Tile:
     words = [
         counted(changes[key], what) + done for key, what, done in counts if changes.get(key)
     ] or ["other changes", "no new judgment, no label changed"]
+    sentence = words[0] if changes.get("changed_labels") else ""
     if contents.previous and contents.tables["system_rankings"].num_rows:
         n_ranks = changed_rows(contents.previous, contents.tables)["ranks"]["n"]
         words.append(f"{counted(n_ranks, 'rank')} changed" if n_ranks else "no rank changed")
-    return Tile(name, words[0], ", ".join(words[1:]), "changes")
+    return Tile(name, words[0], ", ".join(words[1:]), "changes", sentence)
 
 
 def winner_tile(contents: Contents) -> Tile:
@@ -282,28 +243,35 @@ def winner_tile(contents: Contents) -> Tile:
     if not leaders:
         return _agreement_tile(contents)
     if len(leaders) > 1:
-        unbeaten = {task: best_systems(rows)[0] for task, rows in leaders}
-        chance = {task for task in unbeaten if _is_by_chance(contents, task)}
-        won = [task for task, names in unbeaten.items() if len(names) == 1 and task not in chance]
-        ties = {
-            task: "agreement by chance" if task in chance else f"tied with {len(names) - 1:,}"
-            for task, names in unbeaten.items() if task not in won
-        }  # fmt: skip
-        first = [f"{unbeaten[task][0]} in {task}" for task in won]
-        first += [f"{rows[0]['system']} in {task} ({ties[task]})" for task, rows in leaders
-                  if task in ties]  # fmt: skip
-        words = f"have a system better than all others. First: {first_of(first, FEW)}"
-        return Tile("Winner", f"{len(won):,} of {len(leaders):,} tasks", words, "rankings")
+        firsts = []
+        for task, rows in leaders:
+            n_tied = len(best_systems(rows)[0]) - 1
+            tie = f"tied with {n_tied:,}" if n_tied else ""
+            tie = "agreement by chance" if _is_by_chance(contents, task) else tie
+            firsts.append((tie, f"{rows[0]['system']} in {task}", _lead(contents, rows)[0]))
+        firsts.sort(key=lambda first: first[0] != "")
+        value = f"{sum(not tie for tie, _, _ in firsts):,} of {len(leaders):,} tasks"
+        names = [f"{name}{f' ({tie})' * bool(tie)}" for tie, name, _ in firsts]
+        tie, name, lead = firsts[0]
+        sentence = ", ".join(filter(None, (name, lead and f"by {lead}", tie)))
+        better = "have a system better than all others"
+        return Tile("Winner", value, f"{better}. First: {first_of(names, FEW)}", "rankings",
+                    f"{value} {better}, first {sentence}")  # fmt: skip
     rows = leaders[0][1]
     best, which = best_systems(rows)
     name, rest = rows[0]["system"], [system for system in best if system != rows[0]["system"]]
-    words_of = [_lead(contents, rows)]
+    ahead, perhaps = _lead(contents, rows)
+    second = rows[1]["system"]
+    sentences = [f"{name} leads {second}{' by ' * bool(ahead)}{ahead}{perhaps}"]
+    tile_words = [f"{ahead} ahead of {second}{perhaps}"] if ahead else []
     if rest:
-        verb = "is" if len(rest) == 1 else "are"
-        words_of.append(f"{first_of(rest, FEW)} {verb} not shown to be worse")
+        worse = f"{'is' if len(rest) == 1 else 'are'} not shown to be worse"
+        tile_words.append(f"{first_of(rest, FEW)} {worse}")
+        sentences.append(f"{len(rest):,} of {counted(len(rows) - 1, 'other system')} {worse}")
     elif which != "alone":
-        words_of.append("better than all others" if "not shown" in which else which)
-    return Tile("First", name, "; ".join(filter(None, words_of)), "rankings")
+        tile_words.append("better than all others" if "not shown" in which else which)
+        sentences.append(tile_words[-1])
+    return Tile("First", name, "; ".join(tile_words), "rankings", ", ".join(sentences))
 
 
 def _without_references(contents: Contents, task: str, rows: list[Row]) -> list[Row]:
@@ -336,17 +304,15 @@ def _is_by_chance(contents: Contents, task: str) -> bool:
     return row is not None and row["value"] <= 0
 
 
-def _lead(contents: Contents, rows: Sequence[Row]) -> str:
-    """Return how far the first is ahead of the second, with the interval."""
+def _lead(contents: Contents, rows: Sequence[Row]) -> tuple[str, str]:
+    """Return how far the first is ahead of the second, with the interval, and if by chance."""
     behind = differences_to_first(rows, contents.tables["system_comparisons"])
     if not behind or behind[1]["score"] is None:
-        return ""
-    gap, unit = behind[1], UNITS.get(rows[0]["method"], "")
-    ahead = f"{number(-gap['score'])} {unit}".rstrip()
-    if gap["ci_low"] is not None:
-        ahead += f" ({interval(-gap['ci_high'], -gap['ci_low'])})"
-    may_be_chance = gap["ci_low"] is None or gap["ci_low"] <= 0 <= gap["ci_high"]
-    return f"{ahead} ahead of {rows[1]['system']}" + ", perhaps by chance" * may_be_chance
+        return "", ""
+    low, high = behind[1]["ci_low"], behind[1]["ci_high"]
+    ahead = f"{number(-behind[1]['score'])} {UNITS.get(rows[0]['method'], '')}".rstrip()
+    perhaps = ", perhaps by chance" * (low is None or low <= 0 <= high)
+    return ahead + (f" ({interval(-high, -low)})" if low is not None else ""), perhaps
 
 
 def _agreement_tile(contents: Contents) -> Tile:
@@ -395,7 +361,3 @@ def _doubtful_name(contents: Contents) -> str:
         if row.get("kind") != "preference" and is_short:
             return " --task ".join(map(shlex.quote, names))
     return ""
-
-
-def _join_with_and(parts: Sequence[str]) -> str:
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
