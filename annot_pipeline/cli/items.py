@@ -14,8 +14,7 @@ SHOWN = "item label probability runner_up runner_up_probability=probability vote
 
 def run_items(arguments: argparse.Namespace) -> int:
     """List items by what makes them doubtful."""
-    from annot_pipeline.commands.items import list_items
-    from annot_pipeline.scoring.score import write_items
+    from annot_pipeline.commands.items import list_items, write_items
 
     campaign, path = load(arguments), arguments.output
     if path is not None:

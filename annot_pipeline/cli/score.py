@@ -67,8 +67,8 @@ def run_score(arguments: argparse.Namespace) -> int:
     """Score predictions."""
     from dataclasses import fields as names_of
 
+    from annot_pipeline.commands.items import write_items
     from annot_pipeline.scoring import Options, score
-    from annot_pipeline.scoring.score import write_items
 
     options = Options(**{name.name: getattr(arguments, name.name) for name in names_of(Options)})
     campaign = load(arguments)

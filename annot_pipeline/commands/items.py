@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.campaign_file import likely_name
 from annot_pipeline.errors import ConfigError, Problem, first_of
+from annot_pipeline.review.sheet import safe_cell
+from annot_pipeline.storage.files import atomic_write
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Releases
-from annot_pipeline.storage.tables import read_table
+from annot_pipeline.storage.tables import read_table, write_table
 
 REASONS = ("uncertain", "one judge", "split votes", "against the votes", "expert against model")
 """Reasons to doubt a label, as sql/audit/items.sql gives them."""
@@ -77,3 +81,13 @@ def _refuse_unknown(kind: str, name: str | None, allowed_names: Iterable[str]) -
         allowed, do = first_of(names, 10), likely_name(name, names)
         problem = Problem(f"--{kind}", f"no such {kind}", allowed, do, (name,))
         raise ConfigError(f"an unknown {kind}", [problem])
+
+
+def write_items(items: pa.Table, path: Path) -> None:
+    """Write one row per item as csv, safe in a spreadsheet, or as Parquet, in one step."""
+    with atomic_write(path) as temporary:
+        if path.suffix == ".csv":
+            cells = [pa.array(map(safe_cell, c.to_pylist()), c.type) for c in items.columns]
+            pa_csv.write_csv(pa.table(cells, [*map(safe_cell, items.column_names)]), temporary)
+        else:
+            write_table(temporary, items)

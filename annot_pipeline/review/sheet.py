@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import itertools
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,6 @@ from annot_pipeline.contracts import INT, TEXT, UNREAD_FATES
 from annot_pipeline.review.assignments import Assignment
 from annot_pipeline.review.batches import Batch
 from annot_pipeline.review.folder import private
-from annot_pipeline.runtime.spreadsheet_cells import safe_cell
 from annot_pipeline.storage.tables import StoredTable, read_groups, verify_table
 
 _KEYS = ("batch", "row", "task", "judge_id")
@@ -95,6 +95,9 @@ def matching(rows: Iterator[Found], batch: int) -> NextRow:
     return next_row
 
 
+FORMULA = re.compile(r"(^|[;|\t\r\n])(?=[\s\"]{0,99}[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r])")
+"""Where a cell, split where some locales split cells, would start as a formula does."""
+
 COLUMNS = (
     "export", "row", "line", "worker", "hit", "native_id", "status", "recommendation", "verdict",
     "reason",
@@ -117,3 +120,13 @@ def write_sheet(path: Path, assignments: list[Assignment]) -> None:
             what = [a.recommendation, ", ".join(a.verdicts), a.reason]
             figures = [a.judge.get(name) for name in FIGURES]
             sheet.writerow(map(safe_cell, [*who, *what, *figures, a.n_judgments, a.n_rejected]))
+
+
+def safe_cell(value: Any) -> Any:
+    """Return a cell that no spreadsheet takes for a formula; numbers as they are."""
+    return FORMULA.sub(r"\1'", value) if isinstance(value, str) else value
+
+
+def is_formula(text: str) -> bool:
+    """Return whether a spreadsheet may take a cell, or a part of it, for a formula."""
+    return FORMULA.search(text) is not None

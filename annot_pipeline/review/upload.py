@@ -17,8 +17,7 @@ from annot_pipeline.exports.raw_rows import distinct
 from annot_pipeline.exports.tabular import REQUESTERS_COLUMNS, start_of_rows
 from annot_pipeline.review.assignments import DOUBT, SEVERITY, Assignment, recommend
 from annot_pipeline.review.batches import Batch
-from annot_pipeline.review.sheet import NextRow
-from annot_pipeline.runtime.spreadsheet_cells import is_formula
+from annot_pipeline.review.sheet import NextRow, is_formula
 
 LINES_READ = 10_000
 

@@ -9,21 +9,17 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as pa_csv
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.methods.labels.prediction_scores import NEED_PROBABILITIES
-from annot_pipeline.runtime.spreadsheet_cells import safe_table
 from annot_pipeline.scoring.cells import Predicted, predicted
 from annot_pipeline.scoring.faults import Faults
 from annot_pipeline.scoring.figures import item_table, over_items, over_tasks, score_task
 from annot_pipeline.scoring.gold import GoldTables, GoldTask, read_gold
 from annot_pipeline.scoring.match import SHOWN, Matched, choose_tasks, match
 from annot_pipeline.scoring.predictions import FORMS, Form, Predictions, read_predictions, recognise
-from annot_pipeline.storage.files import atomic_write
 from annot_pipeline.storage.releases import Releases
-from annot_pipeline.storage.tables import write_table
 
 FARTHEST = 5
 """Items named that are farthest from gold."""
@@ -202,15 +198,6 @@ def score_predictions(
         "farthest": [row for row in items[:FARTHEST].to_pylist() if row["distance"] > 0],
     }
     return PredictionScores(document, items)
-
-
-def write_items(items: pa.Table, path: Path) -> None:
-    """Write one row per item as csv, safe in a spreadsheet, or as Parquet, in one step."""
-    with atomic_write(path) as temporary:
-        if path.suffix == ".csv":
-            pa_csv.write_csv(safe_table(items), temporary)
-        else:
-            write_table(temporary, items)
 
 
 def _form(form: Form, classes: Sequence[str]) -> Document:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from annot_pipeline.review.batches import upload_names
-from annot_pipeline.runtime.spreadsheet_cells import safe_cell
+from annot_pipeline.review.sheet import safe_cell
 from tests.review.batches import (
     CAREFUL,
     CARELESS,
