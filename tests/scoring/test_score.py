@@ -225,7 +225,8 @@ def test_an_older_release_is_scored_against(publish, scored):
     assert (actual["release"], value(actual["micro"], "accuracy")) == ("v0001", 0)
 
 
-def test_text_fits_a_terminal_and_shows_no_control_characters(publish, folder, capsys):
+def test_text_fits_a_terminal_and_shows_no_control_characters(publish, folder, capsys, monkeypatch):
+    monkeypatch.setattr("annot_pipeline.cli.render.terminal_columns", lambda: 80)
     evil = "\x1b[31m<script>\u202e" + "x" * 300
     publish({"mood\x07": {evil: {evil: 0.3, "no": 0.7}, "b": {evil: 1.0, "no": 0.0}}})
     path = folder / "m.jsonl"
