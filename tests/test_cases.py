@@ -166,9 +166,14 @@ def record_documents(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Record what is shown, as text or as JSON: to validate twice takes twice as long."""
     documents: list[Any] = []
 
-    def show(arguments: Namespace, document: Any, lines: Callable[[], Iterable[str]]) -> None:
+    def show(
+        arguments: Namespace,
+        document: Any,
+        lines: Callable[[], Iterable[str]],
+        failed: bool = False,
+    ) -> int:
         documents.append(document)
-        common.show(arguments, document, lines)
+        return common.show(arguments, document, lines, failed)
 
     monkeypatch.setattr("annot_pipeline.cli.campaign.show", show)
     return documents

@@ -92,6 +92,7 @@ def test_a_run_takes_settings(campaign):
         assert "sed: unknown key" in failure.user_failure_data.description
 
 
+@pytest.mark.slow
 def test_a_candidate_is_published_by_a_job(tmp_path):
     campaign = write_campaign(tmp_path / "bad", rows=ROWS + ",w1,a\n" * 9)
     definitions = build_definitions(campaign)

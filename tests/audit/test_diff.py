@@ -100,6 +100,7 @@ def test_one_more_export(diff):
     assert [made["tables"] for made in d.recomputed] == [["judgments", "verdicts"]] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_more")
 def test_the_other_way_round_they_are_withdrawn(diff):
     forth, back = diff(), diff("v0002", "v0001")

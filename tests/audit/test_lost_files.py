@@ -72,6 +72,7 @@ def test_what_a_killed_writer_of_the_log_left_is_tidied(campaign):
     assert not left.exists()
 
 
+@pytest.mark.slow
 def test_a_release_that_will_not_come_back_can_be_struck_off(campaign):
     shutil.rmtree(campaign / "gold" / "v0001")
     assert [Path(w).name for w in finding_paths(campaign)] == ["v0001"]

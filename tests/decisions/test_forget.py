@@ -100,6 +100,7 @@ def test_releases_manifest_and_report_say_that_a_person_was_forgotten(campaign, 
     assert "decision" not in publication.release.manifest
 
 
+@pytest.mark.slow
 def test_bisect_names_that_a_person_was_forgotten(tmp_path):
     folder = tmp_path / "campaign"
     build(folder, {"a.csv": without(ROWS)})
@@ -162,6 +163,7 @@ def excluded(campaign: Path, name: str) -> None:
 ONCE = "nora.blue"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("ending", ["", "i3,\xff,a\n"])
 def test_a_person_of_an_excluded_export_that_was_never_built_is_forgotten(campaign, ending):
     """Also of one that cannot be read: it is not UTF-8."""
@@ -181,6 +183,7 @@ def test_a_person_of_an_excluded_export_that_was_never_built_is_forgotten(campai
         forgotten(campaign, "nobody.at.all")
 
 
+@pytest.mark.slow
 def test_a_person_of_a_dropped_export_leaves_archive_and_records(campaign):
     """She is in the archive and in one release, which a rollback replaced."""
     loaded = load_campaign(campaign)
@@ -314,6 +317,7 @@ def test_releases_that_stay_can_be_verified_under_a_later_key(tmp_path):
     assert kept == {path.name for path in (folder / "store/archive").glob("*/*")}
 
 
+@pytest.mark.slow
 def test_later_exports_are_read_without_the_person(campaign):
     forgotten(campaign)
     text = f"item,judge,label\nm1,{PERSON},a\nm1,w0,b\nm2,{PERSON},b\n"

@@ -272,6 +272,7 @@ def test_bisect_of_an_item_that_a_rollback_took_away(campaign, capsys):
     assert "label of i9 is not there" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_bisect_of_a_metric_names_the_cause_of_the_largest_step(campaign, capsys):
     loaded = load_campaign(campaign)
     assert bisect_metric(loaded, "used")["causes"] == ["exports added"]

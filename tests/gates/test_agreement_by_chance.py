@@ -9,7 +9,6 @@ import pytest
 
 from annot_pipeline.gates.measures import verdicts_without_power
 from annot_pipeline.report.contents import Labelled
-from annot_pipeline.report.sections.gates import open_text
 from annot_pipeline.report.sections.use import verdict
 from tests.gates.test_drift import gate
 
@@ -52,9 +51,11 @@ def test_the_headline_of_a_report_is_no_green_over_no_agreement(value, level):
         facts={"kinds": {"t": "categorical"}},
         headline=lambda task: {"task": task, "value": value},
         labelled_in_all=Labelled(),
+        labelled={},
+        anonymous_votes={},
         used_judges=[],
     )
-    actual = verdict(contents)
+    actual = verdict(contents, [])
     assert actual["level"] == level
     assert "all 3 gates pass" in actual["reasons"]
     told = "agree no more than by chance: t \u22120.070"
@@ -62,17 +63,18 @@ def test_the_headline_of_a_report_is_no_green_over_no_agreement(value, level):
 
 
 def test_the_headline_of_a_report_tells_failures_from_warnings():
-    checks = [{"level": level} for level in ("warn", "error", "pass", "warn")]
+    flips = {"question": "share of labels", "value": 0.25, "unchecked": ""}
+    checks = [{"level": level, **flips} for level in ("warn", "error", "pass", "warn")]
     contents: Any = SimpleNamespace(
         manifest={"checks": checks, "changes": None, "parent": None}, facts={"kinds": {}},
-        labelled_in_all=Labelled(), used_judges=[],
+        labelled_in_all=Labelled(), labelled={}, anonymous_votes={}, used_judges=[],
     )  # fmt: skip
-    assert verdict(contents) == {
-        "level": "error", "start": "Not to be used", "reasons": "1 gate failed; 2 gates warned",
+    assert verdict(contents, []) == {
+        "level": "error", "start": "Not to be used", "reasons": "25.00% of labels; 2 warnings",
     }  # fmt: skip
     contents.manifest["checks"] = checks[2:]
-    assert (verdict(contents)["level"], verdict(contents)["reasons"]) == ("warn", "1 gate warned")
-    assert open_text(checks, "") == "1 failed, 2 warned"
+    actual = verdict(contents, [])
+    assert (actual["level"], actual["reasons"]) == ("warn", "1 warning")
 
 
 def test_judges_without_power_are_told_with_what_they_need():

@@ -225,6 +225,7 @@ def test_a_second_batch_joins_the_first(ask: str, tmp_path: Path, capsys: Any) -
     assert all(after[item] > before[item] or before[item] == 1 for item in before)
 
 
+@pytest.mark.slow
 def test_the_same_build_gives_the_same_batch(labelled: Path, capsys: Any) -> None:
     first = hits(capsys, labelled)
     files = {p.name: p.read_bytes() for p in Path(first["folder"]).iterdir()}

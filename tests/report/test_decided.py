@@ -119,7 +119,7 @@ def test_a_decision_that_says_the_same_is_a_change_of_whose_it_is(built):
             {"old_labels": labels, "new_labels": now}
             | dict.fromkeys(("old_judgments", "new_judgments"), built.table("judgments"))
             | {"new_lineage": built.table("lineage")},
-            {"same_names": True, "most": 9, "most_answers": 3},
+            {"same_names": True, "most": 9, "most_answers": 3, "forgotten": []},
         )
         before = empty | {"label_changes": actual}
         return html_of(changes, type(contents)(

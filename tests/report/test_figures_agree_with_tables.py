@@ -398,7 +398,7 @@ def test_changed_labels_have_the_published_probability(contents):
             for row, (name, fate) in enumerate([("j2", "used"), ("j3", "judge_failed")], 7)
         ]),
     }  # fmt: skip
-    parameters = {"same_names": True, "most": 9, "most_answers": 3}
+    parameters = {"same_names": True, "most": 9, "most_answers": 3, "forgotten": []}
     changed = QUERIES.table("report/label_changes", inputs, parameters)
     empty = {name: contents.tables[name].slice(0, 0) for name in ("judges", "system_rankings")}
     manifest = contents.manifest | {"parent": {"version": "v0000"}, "changes": {}}

@@ -306,6 +306,7 @@ def test_ranks_that_changed_are_those_alone():
     assert (actual["ranks"]["n"], actual["clusters"]["n"]) == (2, 1)
 
 
+@pytest.mark.slow
 def test_a_campaign_of_one_judge_says_that_nobody_was_compared(tmp_path):
     rows = [row for row in label_rows() if row["judge"] == "judge 0"]
     assert len(rows) == 12
