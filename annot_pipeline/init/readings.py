@@ -629,7 +629,11 @@ class _Reader:
         if len(steps) > 1:
             options.insert(0, Option({"score": tuple(steps)}, "all of these, each a question"))
         ends = [names.words(c.name)[-1:] for c in rest]
-        alike = [c.name for c, end in zip(rest, ends, strict=True) if end and end == ends[0]]
+        alike = [
+            c.name
+            for c, end in zip(rest, ends, strict=True)
+            if end == ends[0] != [] and end[0].isalpha()
+        ]
         if len(alike) > 2 and len(steps) < 2 and not named:
             options.insert(0, Option({"label": tuple(alike)}, "all of these, each a question"))
         return Question("label", text, options, "Which column does?")

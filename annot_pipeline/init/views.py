@@ -257,10 +257,10 @@ def _pairs_in_cells(sheet: Sheet) -> dict[str, Any]:
             if ROWS_A_NAME * len(first | second) > len(cells):
                 continue
             are_shared = SHARED_NAMES * len(first | second) <= len(first & second)
-            answers = ({*sheet[n].counts} for n in sheet.names if n not in (name, *outcomes))
             is_pair = (are_shared and outcomes) or any(
-                len(a & first | a & second) > 1 >= len(a - first - second) for a in answers
-            )
+                _names_one_of(sheet, name, between, other)
+                for other in sheet.names[:MOST_COLUMNS] if other not in (name, *outcomes)
+            )  # fmt: skip
             if is_pair and all(two[0] != two[1] for two in both):
                 blank = r"\s+" if between and between != between.strip() else r"\s*"
                 written = f"{blank}{re.escape((between or '').strip())}{blank}"
@@ -271,6 +271,19 @@ def _pairs_in_cells(sheet: Sheet) -> dict[str, Any]:
                 }
                 break
     return columns
+
+
+def _names_one_of(sheet: Sheet, name: str, between: str | None, other: str) -> bool:
+    """Return whether a column names one of the two in another's cell, now this one, now that."""
+    if len(sheet[other].counts) > VALUES_OFFERED:
+        return False
+    cells = sheet.table.column(name).slice(0, CELLS_LOOKED_AT).to_pylist()
+    named = sheet.table.column(other).slice(0, CELLS_LOOKED_AT).to_pylist()
+    sides = [
+        _elements(cell, between).index(value) if value in _elements(cell, between) else -1
+        for cell, value in zip(cells, named, strict=True) if cell
+    ]  # fmt: skip
+    return {0, 1} <= {*sides} and 2 * sides.count(-1) <= len(sides)
 
 
 def _is_two(value: Any) -> bool:

@@ -544,3 +544,17 @@ def test_pairs_without_an_answer_are_asked_about(tmp_path: Path, guess: Guesses)
     actual = guess(path, item_a="c2", item_b="c3", preference="=b", judge="=gpt")
     assert actual.used("preference") == {("b",)}
     assert actual.facts["fates"]["used"] == 200
+
+
+def test_ids_whose_parts_stand_in_other_columns_are_no_pairs(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    topics, chance = ("flu", "burn", "rash"), random.Random(6)
+    rows = [
+        (f"{topics[n % 3]}_{('old', 'young')[n // 3 % 2]}", topics[n % 3], f"j{j}", mark)
+        for n in range(6) for j in range(8) for mark in [chance.randint(1, 5)]
+    ]  # fmt: skip
+    header = ("response_id", "disease", "reviewer", "rating")
+    actual = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    assert actual.fields()["item"] == "response_id"
+    assert actual.facts["fates"]["used"] == 48
