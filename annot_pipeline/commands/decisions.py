@@ -52,8 +52,8 @@ def decision(because: str, by: str | None, accepted: tuple[str, ...] = ()) -> De
     ConfigError
         It has no reason, or a text that is too long or cannot be printed.
     """
-    if not because.strip():
-        problem = Problem("--because", "is missing", do='say why: --because "..."')
+    if not any(map(str.isalnum, because)):
+        problem = Problem("--because", "gives no reason", do='write why in place of "..."')
         raise ConfigError("a decision needs a reason", [problem])
     for option, text in (("--because", because), ("--by", by or "")):
         if len(text) > LONGEST or not text.isprintable():

@@ -133,7 +133,7 @@ def test_only_what_failed_can_be_accepted_and_all_of_it_must_be(campaign):
     with pytest.raises(ConfigError, match="label_flips did not fail"):
         accept(campaign, "unseen_judges", "label_flips")
     with pytest.raises(ConfigError, match="a decision needs a reason"):
-        accept(campaign, "unseen_judges", because=" ")
+        accept(campaign, "unseen_judges", because="...")
     with pytest.raises(GateError, match="unseen_judges"):
         accept(campaign, because="")
     for run in ("0x", "", "*", "../.."):  # as of a variable of a shell that is not set
@@ -165,7 +165,7 @@ def test_a_candidate_of_other_settings_is_published_by_the_command_that_is_named
     [problem, last] = error.value.problems
     assert (problem.where, problem.what) == ("settings", "seed was 17, now 5")
     assert last.do.startswith(f"annot build {campaign} --candidate")
-    assert main(shlex.split(problem.do)[1:]) == 0
+    assert main(shlex.split(problem.do.replace("...", "looked at"))[1:]) == 0
     assert Releases(campaign / "gold").get().manifest["settings"]["seed"] == 17
 
 

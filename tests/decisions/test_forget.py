@@ -89,6 +89,7 @@ def test_releases_manifest_and_report_say_that_a_person_was_forgotten(campaign, 
     report = (folder / "report.html").read_text()
     assert "without a person who is forgotten" in report
     assert "by ann, 20" in report
+    assert "annot diff campaign.yaml v0002" not in report  # the release is gone
     assert main(["releases", str(campaign)]) == 0
     shown = capsys.readouterr().out
     assert "forgot a person, by ann: asked for it" in shown

@@ -76,16 +76,19 @@ def test_numbers_are_rounded_but_never_to_what_they_are_not(value, kind, written
 
 
 @pytest.mark.parametrize(
-    ("kind", "assumed", "is_listed"),
-    [("scalar", 0, True), ("scalar", 1, False), ("categorical", 0, False), ("pairwise", 0, False)],
-)
+    ("kind", "scale", "assumed", "is_listed"),
+    [("scalar", [0, 100], 0, True), ("scalar", [0, 100], 1, False), ("scalar", None, 0, False),
+     ("categorical", None, 0, False), ("pairwise", None, 0, False)],
+)  # fmt: skip
 def test_the_next_batch_is_listed_where_the_default_design_plans_one(
-    small, kind, assumed, is_listed
+    small, kind, scale, assumed, is_listed
 ):
-    """Nothing is planned on a scale that is assumed."""
+    """Nothing is planned on a scale that is assumed, or without one."""
     contents = contents_of(small, kinds={"t": kind})
     check = {"name": "assumed_scales", "level": "warn" if assumed else "pass"}
-    contents = replace(contents, manifest=contents.manifest | {"checks": [check]})
+    settings = {**contents.settings, "tasks": [{"name": "*", "scale": scale}]}
+    manifest = contents.manifest | {"checks": [check], "settings": settings}
+    contents = replace(contents, manifest=manifest)
     assert any("annot hits" in line for line in next_commands(contents)) == is_listed
 
 

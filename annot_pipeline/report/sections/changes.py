@@ -66,6 +66,7 @@ def changes(contents: Contents) -> dict[str, Any]:
     return {
         "campaign": contents.campaign,
         "parent": manifest["parent"],
+        "is_gone": bool((manifest.get("decision") or {}).get("forgets_person")),
         "version": manifest["version"],
         "differences": differences,
         "tables": contents.previous and changed_rows(contents.previous, contents.tables, causes),

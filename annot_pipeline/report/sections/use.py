@@ -335,16 +335,17 @@ def next_commands(contents: Contents) -> list[str]:
     if manifest.get("candidate"):
         return candidate_steps(manifest, campaign)[:FEW]
     version, parent = manifest["version"], manifest["parent"]
-    kinds, labels = contents.facts["kinds"].values(), contents.labelled_in_all
+    kinds, labels = contents.facts["kinds"], contents.labelled_in_all
+    scales = [contents.task_settings(t).get("scale") for t in kinds if kinds[t] == "scalar"]
     warned = {check["name"] for check in manifest.get("checks", ()) if check["level"] != "pass"}
     lines = []
     if labels.n > labels.certain + labels.decided:
         lines.append(f"annot items {campaign} --uncertain -o queue.csv    # labels to look at")
-    if parent:
+    if parent and not (manifest.get("decision") or {}).get("forgets_person"):  # else it is gone
         lines.append(f"annot diff {campaign} {parent['version']} {version}    # what changed, why")
     if contents.tables["estimates"].num_rows:
         lines.append(f"annot hits {campaign} --design validate    # what people should judge next")
-    elif "scalar" in kinds and "assumed_scales" not in warned:  # else it plans nothing
+    elif any(scales) and "assumed_scales" not in warned:  # else it plans nothing
         lines.append(f"annot hits {campaign}    # the next batch to annotate")
     if name := _doubtful_name(contents):
         lines.append(f"annot trace {campaign} {name}    # why it has its label or score")
