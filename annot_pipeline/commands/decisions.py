@@ -52,13 +52,13 @@ def decision(because: str, by: str | None, accepted: tuple[str, ...] = ()) -> De
     ConfigError
         It has no reason, or a text that is too long or cannot be printed.
     """
-    if not any(map(str.isalnum, because)):
-        problem = Problem("--because", "gives no reason", do='write why in place of "..."')
-        raise ConfigError("a decision needs a reason", [problem])
     for option, text in (("--because", because), ("--by", by or "")):
         if len(text) > LONGEST or not text.isprintable():
             rule = f"must be one line of at most {LONGEST:,} printable characters"
             raise ConfigError("a decision is read by everybody", [Problem(option, rule)])
+    if not any(map(str.isalnum, because)):
+        problem = Problem("--because", "gives no reason", do='write why in place of "..."')
+        raise ConfigError("a decision needs a reason", [problem])
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return Decision(by or _user(), now, because, accepted)
 
