@@ -33,8 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that is not UTF-8 shows escapes
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        told = terminal.begin(quiet=arguments.quiet, verbose=arguments.verbose)
-        with _printed(as_json=getattr(arguments, "json", False)), contextlib.closing(told):
+        screen = terminal.begin(quiet=arguments.quiet, verbose=arguments.verbose)
+        with _printed(as_json=getattr(arguments, "json", False)), contextlib.closing(screen):
             status: int = arguments.run(arguments)
         return status
     except AnnotError as error:

@@ -98,9 +98,9 @@ def test_the_command_writes_a_queue(campaign, tmp_path, capsys):
 
 def test_a_label_that_no_item_has_is_refused_with_the_labels_there_are(campaign, capsys):
     assert main(["items", str(campaign.folder), "--label", "c"]) == 2
-    told = capsys.readouterr().err
-    assert "no such label" in told
-    assert "a, b" in told
+    message = capsys.readouterr().err
+    assert "no such label" in message
+    assert "a, b" in message
 
 
 def test_a_spreadsheet_takes_no_cell_for_a_formula(start_campaign, tmp_path):

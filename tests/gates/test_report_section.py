@@ -21,11 +21,11 @@ def failed_gate(check: dict[str, Any]) -> str:
 
 def test_both_levels_are_told():
     assert "; warns above 5.00%, never errors." in failed_gate(CHECK)
-    told = failed_gate(CHECK | {"warn": None, "error": 0.2})
-    assert "; never warns, errors above 20.00%." in told
+    section = failed_gate(CHECK | {"warn": None, "error": 0.2})
+    assert "; never warns, errors above 20.00%." in section
 
 
 def test_what_could_not_be_checked_is_told_apart():
     assert "Could not be checked" not in failed_gate(CHECK)
-    told = failed_gate(CHECK | {"unchecked": "no <way>"})
-    assert "<strong>Could not be checked:</strong> no &lt;way&gt;." in told
+    section = failed_gate(CHECK | {"unchecked": "no <way>"})
+    assert "<strong>Could not be checked:</strong> no &lt;way&gt;." in section

@@ -203,8 +203,8 @@ def judges_tile(contents: Contents) -> Tile:
     groups = ((dropped, "dropped by a test"), (random, look))
     concerns = [f"{len(group):,} {words}" for group, words in groups if group]
     tested = any(row["verdict"] != "untested" for row in rows)
-    known = [row["verdict"] for row in rows if row["accuracy"] is not None]
-    is_clear = not random and len(names) > 1 and any(v != "undetermined" for v in known)
+    verdicts = [row["verdict"] for row in rows if row["accuracy"] is not None]
+    is_clear = not random and len(names) > 1 and any(v != "undetermined" for v in verdicts)
     clear = f"none {'of the others ' * bool(dropped)}looks random" * is_clear
     n_judges = counted(len(names), "judge")
     begin = f"of {n_judges}" if concerns else f"none was {'dropped' if tested else 'tested'}"
