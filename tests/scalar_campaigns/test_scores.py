@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from itertools import product
 from statistics import fmean, stdev
@@ -97,6 +98,22 @@ def test_without_a_declared_scale_all_numbers_count(stage: Any) -> None:
     statistics = {row["statistic"] for row in built.rows("agreement")}
     assert "inter_kappa_z_5" in statistics
     assert not [name for name in statistics if "kappa_raw" in name], "no scale to cut"
+
+
+def test_a_typing_error_is_named_where_no_scale_is_declared(stage: Any) -> None:
+    rows = [
+        {"item": f"i{k}", "judge": judge, "score": 90 + k % 5}
+        for k in range(12)
+        for judge in ("ann", "ben")
+    ]
+    rows[0]["score"], rows[3]["score"] = "-1111111", "9999"
+    settings: dict[str, Any] = {"tasks": [{"name": "*", "kind": "scalar"}]}
+    gate = gates(stage(rows, **settings).run("judge_scores"))["outlying_scores"]
+    assert (gate.level, gate.value) == ("warn", 2)
+    named = re.findall(r"(-?[\d,]+) of (\w+) by (\w+)", gate.detail)
+    assert named == [("-1,111,111", "i0", "ann"), ("9,999", "i1", "ben")]
+    of_known_scale = stage(rows, tasks=[{"name": "*", "kind": "scalar", "scale": [-1e7, 1e7]}])
+    assert gates(of_known_scale.run("judge_scores"))["outlying_scores"].value == 0
 
 
 @pytest.mark.parametrize(

@@ -129,6 +129,13 @@ JUDGES: tuple[Gate[Any], ...] = (
         ), warn=0.01,
     ),
     Gate(
+        "outlying_scores", StandardizeMetrics, "judge_scores",
+        "number of scores so far from all others that they decide means",
+        "set scale: [lowest, highest] under tasks, and scores outside are rejected; or correct the "
+        "export",
+        lambda m: named(m.outlying_scores), warn=0,
+    ),
+    Gate(
         "hurried_judges", JudgeMetrics, "judges",
         "number of judges with most answers in less than a third of the typical time",
         "see hurried_share, verdict and accuracy in the table judges: hurry alone proves nothing; "

@@ -20,6 +20,8 @@ class StandardizeMetrics(StageMetrics):
         Those of judges who were kept, and those among them without a z-score.
     judges_without_z
         Judges without z-scores of whom judgments are kept, with the reason.
+    outlying_scores
+        Scores that decide means, in tasks of unknown scale, farthest first.
     """
 
     stage: ClassVar[str] = "standardize_scores"
@@ -27,6 +29,7 @@ class StandardizeMetrics(StageMetrics):
     kept_judgments: int
     kept_without_z: int
     judges_without_z: list[str]
+    outlying_scores: list[str]
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from annot_pipeline.contracts import DESCRIBING, SCORES
@@ -52,8 +53,9 @@ def standardize_judgments(context: StageContext) -> StageOutput[StandardizeMetri
     output = run_by_task(context, work)
     names = ("scalar_judgments", "kept_judgments", "kept_without_z")
     totals = {name: sum(output.metric(name).values()) for name in names}
-    without = [judge for judges in output.metric("judges_without_z").values() for judge in judges]
-    return output.output(StandardizeMetrics, **totals, judges_without_z=without)
+    names_by_task = ("judges_without_z", "outlying_scores")
+    joined = {name: list(chain(*output.metric(name).values())) for name in names_by_task}
+    return output.output(StandardizeMetrics, **totals, **joined)
 
 
 def _standardizations(tasks: Sequence[TaskData], most: int) -> list[Standardization]:
@@ -113,7 +115,7 @@ STANDARDIZE_SCORES = Stage(
     },
     outputs=("standardized", "judge_scores"),
     settings=("standardize",),
-    code_version="8",  # documents of segments
+    code_version="9",  # outlying scores
     work=standardize_judgments,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

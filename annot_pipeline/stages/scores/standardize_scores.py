@@ -32,6 +32,7 @@ from annot_pipeline.methods.numerics.moments import (
     moments_of,
     squares_about,
 )
+from annot_pipeline.methods.scores.outlying_scores import fences
 from annot_pipeline.methods.scores.zscores import longest_constant_runs
 from annot_pipeline.methods.scores.zscores import standardized as z_of
 from annot_pipeline.runtime.coded_task import CodedTask
@@ -187,11 +188,14 @@ def _ordinals(rows: CodedTask, column: str) -> Codes:
     return positions[indexed.codes]
 
 
-COUNTED = ("used", "control", "judge_failed")
+KEPT = ("used", "control")
+COUNTED = (*KEPT, "judge_failed")
 SCANNED = ("judge", "judge_id", "fate", "position", "submitted_at")
 """Columns by which judges are found, and whether the order of work is known."""
 SUMMED = ("task", "judge", "control", "criterion", "score", "fate")
 """Columns that sums over judges are computed from."""
+NAMED = ("item", "judge_id", "score", "fate")
+"""Columns by which outlying scores are found and named."""
 RUN = ("judge", "fate", "hit", "native_id", "criterion", "score", "position", "submitted_at")
 """Columns by which runs of equal scores are found."""
 
@@ -236,12 +240,16 @@ class Standardization:
         The table `JUDGE_SCORES`.
     without_z
         Judges without z-scores of whom judgments are kept, with the reason.
+    outlying
+        Scores of judges who are kept that are outlying (methods.scores.outlying_scores), farthest
+        first, where the scale of the task is unknown; else scores beyond it are rejected.
     """
 
     judges: Sequence[str]
     moments: JudgeMoments
     judge_scores: pa.Table
     without_z: list[str]
+    outlying: list[str]
 
     @classmethod
     def from_task(cls, task: TaskData, judgments_at_once: int = sys.maxsize) -> Standardization:
@@ -274,7 +282,7 @@ class Standardization:
             f"{row['task']} {row['judge']}: {row['no_z_reason']}"
             for row in rows.filter(without).to_pylist()
         ]
-        return cls(judges, moments, rows, without_z)
+        return cls(judges, moments, rows, without_z, _outlying(task))
 
 
 def standardize_scores(task: TaskData, of_judges: Standardization) -> TaskResult:
@@ -306,6 +314,7 @@ def standardize_scores(task: TaskData, of_judges: Standardization) -> TaskResult
         "kept_judgments": len(z_counted),
         "kept_without_z": z_counted.null_count,
         "judges_without_z": of_judges.without_z if task.is_first else [],
+        "outlying_scores": of_judges.outlying if task.is_first else [],
     }
     judge_scores = of_judges.judge_scores if task.is_first else JUDGE_SCORES.empty_table()
     return {"standardized": table, "judge_scores": judge_scores}, metrics
@@ -324,6 +333,28 @@ def _scan(rows: pa.Table) -> tuple[dict[str, str], bool]:
 
 def _scores(rows: pa.Table, tasks: pa.Table, judges: Sequence[str]) -> JudgeScores:
     return JudgeScores.from_rows(_counted(rows), tasks, judges)
+
+
+def _outlying(task: TaskData) -> list[str]:
+    """Return the outlying scores of a task; none where its scale is known."""
+    if any(task.declared[f"{kind}_low"] is not None for kind in ("scale", "assumed")):
+        return []
+    blocks = task.blocks("controlled", NAMED)
+    beyond = fences(np.concatenate(blocks.map(_kept_scores)))
+    rows = sorted(row for own in blocks.map(_beyond, beyond) for row in own)
+    return [f"{task.name} {score:,.15g} of {item} by {judge}" for _, score, item, judge in rows]
+
+
+def _kept_scores(rows: pa.Table) -> Floats:
+    return rows.filter(is_in(rows["fate"], KEPT))["score"].to_numpy()
+
+
+def _beyond(rows: pa.Table, fence: tuple[float, float]) -> list[tuple[float, float, str, str]]:
+    """Return the scores of a block beyond a fence, with their size, item and judge."""
+    score = rows["score"]
+    is_out = pc.or_(pc.less(score, fence[0]), pc.greater(score, fence[1]))
+    named = rows.filter(pc.and_(is_out, is_in(rows["fate"], KEPT))).to_pylist()
+    return [(-abs(row["score"]), row["score"], row["item"], row["judge_id"]) for row in named]
 
 
 def _longest_runs(
