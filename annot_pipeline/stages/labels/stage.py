@@ -168,7 +168,7 @@ INFER_LABELS = Stage(
         "label_fits", "label_evidence",
     ),
     settings=("label_model", "labels", "judges", "dawid_skene"),
-    code_version="23",  # all items of a level audited
+    code_version="24",  # two judges make no label certain
     work=infer_label_tables,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip
