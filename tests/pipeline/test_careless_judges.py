@@ -83,6 +83,32 @@ def test_constant_and_random_judges_fail_and_good_ones_pass(stage_campaign) -> N
     assert reasons["rand0"].startswith("chance: agrees with ")
 
 
+@pytest.mark.parametrize(
+    ("right", "verdict", "words"), [(19, "failed", "chance: "), (22, "undetermined", "between ")]
+)
+def test_who_is_between_chance_and_care_does_not_fail(right, verdict, words, stage_campaign):
+    """Of 36 answers 19 or 22 are right, p = .42 and .07: the judges who pass would have 30."""
+    rows, truths = night(0, 36, crowd(9, 0.8, 0.9), 9)
+    answers = [
+        t if n < right else {"pos": "neg", "neg": "pos"}[t] for n, t in enumerate(truths.values())
+    ]
+    weak = "".join(f"{item},weak,{label}\n" for item, label in zip(truths, answers, strict=True))
+    built = stage_campaign({"a.csv": HEAD + rows + weak}, **NAMES)
+    by_judge = {row["judge"]: row for row in built.rows("judges")}
+    assert by_judge["weak"]["verdict"] == verdict
+    assert by_judge["weak"]["verdict_reason"].startswith(words)
+    assert by_judge["weak"]["power"] >= 0.95, "power alone would let both fail"
+
+
+@pytest.mark.parametrize("n_judges", [2, 3])
+def test_the_agreement_of_two_judges_makes_no_label_certain(n_judges, stage_campaign):
+    """Of three, agreement says how often each is right; of two, who agree as much, it does not."""
+    rows, truths = night(3, 60, crowd(n_judges, 0.97, 0.97), n_judges)
+    built = stage_campaign({"a.csv": HEAD + rows}, **NAMES)
+    assert any(row["certain"] for row in built.rows("labels")) == (n_judges > 2)
+    assert share_right(built.rows("labels"), truths) > 0.9
+
+
 def test_copies_fail_but_one(stage_campaign) -> None:
     rows, _ = night(17, 200, crowd(8, 0.7, 0.8), 8)
     copied = [

@@ -81,16 +81,26 @@ class LabelChance:
         np.divide(excess, self.room, out=skill, where=self.room > 1e-9)
         return skill
 
+    def _shift(self, skill: float) -> Floats:
+        """Return the mean of `z` of judges of some skill; 0 where their answers never vary."""
+        sd = np.sqrt(self.variance)
+        return np.divide(skill * self.room, sd, out=np.zeros_like(sd), where=sd > 0)
+
     def power(self, skill: float, alpha: float | Floats) -> Floats:
         """Return the chance that judges of some skill have p below alpha; NaN without a skill."""
         from scipy.special import ndtr, ndtri
 
-        sd = np.sqrt(self.variance)
-        shift = np.divide(skill * self.room, sd, out=np.zeros_like(sd), where=sd > 0)
         # answers that never vary do not pass at any skill; a judge who looks would have varied
         spread = np.sqrt(np.maximum(self.n, 1)) / 2
         still = np.minimum(skill * self.room / spread, np.inf)
-        return np.asarray(ndtr(np.where(sd > 0, shift, still) + ndtri(alpha)))
+        return np.asarray(
+            ndtr(np.where(self.variance > 0, self._shift(skill), still) + ndtri(alpha))
+        )
+
+    def log_odds_of_chance(self, skill: float) -> Floats:
+        """Return how much better chance explains `z` than some skill: the log of a ratio."""
+        shift = self._shift(skill)
+        return shift * (shift / 2 - self.z)
 
     def by_unit(self, unit: Codes, n_units: int) -> LabelChance:
         """Return the sums over the rows of each unit: tasks are independent.

@@ -3,7 +3,8 @@
 Judges who fail are left out of those whom the others are compared with, and everybody is tested
 again, at most `ROUNDS` times: where many answer at random, honest judges seem to agree less than
 they do. A judge who does not pass fails only where one who agrees as the judges who pass do would
-have passed with a chance of 1 - alpha; where luck alone would let so many pass, nothing tells what
+have passed with a chance of 1 - alpha, and chance explains the answers ten times better than such
+care; where luck alone would let so many pass, nothing tells what
 a careful judge shows.
 
 Judges are suspected, and do not fail, where the data cannot tell who is right (`suspicions`).
@@ -51,6 +52,9 @@ from annot_pipeline.stages.judges.suspicions import (
 ROUNDS = 5
 FEWEST_LABELS = 20
 """Shared labels below which no judge fails by chance: the normal of fewer is too coarse."""
+ODDS_OF_CHANCE = 10
+"""How many times better chance must explain the answers of a judge who fails than care does:
+at the least power, 1 in 20 careful judges does not pass, and many of them only just."""
 LARGE_SKILL = 0.5
 """Share of the possible agreement; who lacks it is no reference for the others."""
 LIKELY = 0.8
@@ -261,7 +265,10 @@ class _Tested:
 
     @property
     def fails(self) -> Flags:
-        return self.is_tested & ~self.passes & (self.power >= self.least_power)
+        log_odds = self.chance.log_odds_of_chance(self.typical)
+        never_varies = self.chance.variance == 0  # then nothing is drawn, and power decides alone
+        is_chance = never_varies | (log_odds >= math.log(ODDS_OF_CHANCE))
+        return self.is_tested & ~self.passes & is_chance & (self.power >= self.least_power)
 
     @property
     def is_random(self) -> Flags:
@@ -354,11 +361,7 @@ def _verdicts(
                 "answers of the others"
             )
         elif fails[unit]:
-            reasons[unit] = (
-                f"chance: agrees with {chance.agreement[unit] / chance.n[unit]:.0%} of the others'"
-                f" answers, {chance.expected[unit] / chance.n[unit]:.0%} by chance "
-                f"({counted(int(chance.n[unit]), 'label')})"
-            )
+            reasons[unit] = f"chance: {_agreement(test, unit)}"
         elif is_suspected[unit]:
             reasons[unit] = f"suspected: {suspicions[unit]}"
         elif verdict[unit] == UNTESTED:
@@ -379,6 +382,17 @@ def _verdicts(
     )  # fmt: skip
 
 
+def _agreement(test: _Tested, unit: int) -> str:
+    """Return what a judge's agreement is, what chance and care would make it, and the p-value."""
+    chance, n = test.chance, test.chance.n[unit]
+    careful = chance.expected[unit] + test.typical * chance.room[unit]
+    return (
+        f"agrees with {chance.agreement[unit] / n:.0%} of the others' answers; chance makes it "
+        f"{chance.expected[unit] / n:.0%}, the care of judges who pass {careful / n:.0%} "
+        f"({counted(int(n), 'label')}, p = {chance.p_value[unit]:.2g})"
+    )
+
+
 def _undetermined(test: _Tested, power: Floats, needed: Floats, unit: int) -> str:
     n_shared = counted(int(test.chance.n[unit]), "label")
     if np.isnan(test.typical):
@@ -388,6 +402,8 @@ def _undetermined(test: _Tested, power: Floats, needed: Floats, unit: int) -> st
         text += f", {needed[unit]:,.0f} are needed"
     if test.chance.n[unit] < FEWEST_LABELS:
         return text
+    if power[unit] >= test.least_power:
+        return f"between chance and care: {_agreement(test, unit)}"
     return f"{text}: the power is {power[unit]:.2g}, {test.least_power:g} is needed"
 
 

@@ -401,7 +401,7 @@ CONTROL_JUDGES = Stage(
     },
     outputs=("controlled", "judge_tests"),
     settings=("quality",),
-    code_version="12",  # judges of labels
+    code_version="13",  # chance against care
     work=control_judges_of_campaign,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

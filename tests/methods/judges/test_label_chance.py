@@ -74,6 +74,9 @@ def test_two_judges_by_hand() -> None:
     assert chance.expected.tolist() == [1, 1]
     assert chance.variance.tolist() == [1, 1]
     assert chance.skill.tolist() == [1, 1]
+    # z is 1, as the best has it: density .2420 by chance, .3989 by care, .3521 by half the skill
+    assert np.exp(chance.log_odds_of_chance(1.0)) == pytest.approx([0.6065] * 2, abs=1e-4)
+    assert np.exp(chance.log_odds_of_chance(0.5)) == pytest.approx([0.6873] * 2, abs=1e-4)
     assert np.isnan(chance.log_constant).all()
 
 
