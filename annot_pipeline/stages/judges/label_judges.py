@@ -268,7 +268,8 @@ class _Tested:
         log_odds = self.chance.log_odds_of_chance(self.typical)
         never_varies = self.chance.variance == 0  # then nothing is drawn, and power decides alone
         is_chance = never_varies | (log_odds >= math.log(ODDS_OF_CHANCE))
-        return self.is_tested & ~self.passes & is_chance & (self.power >= self.least_power)
+        is_chance &= ~self.passes & (self.power >= self.least_power)
+        return np.asarray(self.is_tested & is_chance)
 
     @property
     def is_random(self) -> Flags:

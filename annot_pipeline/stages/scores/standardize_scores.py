@@ -346,7 +346,7 @@ def _outlying(task: TaskData) -> list[str]:
 
 
 def _kept_scores(rows: pa.Table) -> Floats:
-    return rows.filter(is_in(rows["fate"], KEPT))["score"].to_numpy()
+    return np.asarray(rows.filter(is_in(rows["fate"], KEPT))["score"].to_numpy())
 
 
 def _beyond(rows: pa.Table, fence: tuple[float, float]) -> list[tuple[float, float, str, str]]:
