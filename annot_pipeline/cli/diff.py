@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from annot_pipeline.cli.arguments import TABLES
 from annot_pipeline.cli.common import Document, check_output, decision_text, load, say, show, typed
 from annot_pipeline.cli.render import fields, table, text
-from annot_pipeline.errors import Problem, StoreError, first_of, row_and_line
+from annot_pipeline.errors import Problem, StoreError, counted, first_of, row_and_line
 
 if TYPE_CHECKING:
+    from annot_pipeline.audit.diff.releases import Diff
     from annot_pipeline.config import LoadedCampaign
 
 JUDGMENTS = 5
@@ -50,11 +51,23 @@ def run_diff(arguments: argparse.Namespace) -> int:
         causes=not arguments.no_causes, progress=say,
     )  # fmt: skip
     document = diff.document(max(0, arguments.rows))
+    if arguments.table in (None, "labels"):
+        document["labels"] = label_changes(diff, document["summary"])
     add_lines(campaign, (diff.old, diff.new), document["judgments"])
     if paths:
         write_diff(diff, paths)
         document |= dict(zip(("path", "judgments_path"), map(str, paths), strict=False))
     return show(arguments, document, lambda: diff_lines(document))
+
+
+def label_changes(diff: Diff, summary: Sequence[Document]) -> Document | None:
+    """Return how many labels are others, new and gone; None where neither release has labels."""
+    tables = [table for r in (diff.old, diff.new) for table in r.manifest["tables"]]
+    if not any(table["rows"] for table in tables if table["name"] == "labels"):
+        return None
+    counts = [row for row in summary if (row["table"], row["column"]) == ("labels", "label")]
+    kinds = ("changed", "added", "removed")
+    return {kind: sum(row[kind] for row in counts) for kind in kinds}
 
 
 def _parent(campaign: LoadedCampaign) -> str:
@@ -152,6 +165,10 @@ def diff_lines(document: Document) -> Iterator[str]:
         yield "recomputed: nothing"
     yield from table("recomputed", document["recomputed"], "state tables")
     yield from (f"note: {note}" for note in document["notes"])
+    if labels := document.get("labels"):
+        yield f"{counted(labels['changed'], 'label')} changed, {labels['added']:,} added"
+        if n := labels["removed"]:
+            yield f"{counted(n, 'item')} that had a label {'has' if n == 1 else 'have'} none now"
     if not document["cells"]:
         yield "no label, probability, score, rank or verdict changed"
     names = "table column changed added removed became_true largest=by_at_most causes=by_cause"

@@ -112,22 +112,16 @@ class Diff:
             of_table = self.cells.filter(pc.equal(self.cells["table"], table))
             cells += map(_cell_document, of_table.slice(0, rows).to_pylist())
         return {
-            "campaign": self.new.manifest["campaign"],
-            "from": self.old.version,
-            "to": self.new.version,
-            "inputs": dict(self.inputs),
-            "causes_found": self.causes_found,
-            "recomputed": list(self.recomputed),
-            "notes": list(self.notes),
-            "summary": self.summary(),
-            "cells": self.cells.num_rows,
-            "rows": cells,
+            "campaign": self.new.manifest["campaign"], "from": self.old.version,
+            "to": self.new.version, "inputs": dict(self.inputs), "causes_found": self.causes_found,
+            "recomputed": list(self.recomputed), "notes": list(self.notes),
+            "summary": self.summary(), "cells": self.cells.num_rows, "rows": cells,
             "judgments": [
                 {name: value for name, value in row.items() if value is not None}
                 for row in ([] if judgments is None else judgments.slice(0, rows).to_pylist())
             ],
             "judgments_changed": None if judgments is None else judgments.num_rows,
-        }
+        }  # fmt: skip
 
 
 def _cell_document(cell: Mapping[str, Any]) -> dict[str, Any]:
