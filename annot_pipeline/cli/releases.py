@@ -40,6 +40,7 @@ def _releases(document: Document, campaign: str) -> Iterator[str]:
         | {"changed": row.get("changes", {}) | {"settings_changed": row.get("settings_changed")}}
         | {"decision": decision_text(row.get("decision")), "made": row.get("created_at", "")[:16]}
         | {"certified": [task for task, is_certified, _ in certificates(row) if is_certified]}
+        | ({"parent": f"{row['parent']} ({gone})"} if (gone := row.get("parent_gone")) else {})
         for row in document["releases"]
     ]
     below = ("changed", "certified", "decision", "retracted", "problem", "do")
@@ -193,7 +194,7 @@ def _verified(document: Document, campaign: str) -> Iterator[str]:
     for finding in document["findings"]:
         yield f"{finding['file']}: {finding['what']}"
         yield from fields(finding, {"do": "  do"})
-    yield from fields(document, "pruned")
+    yield from fields(document, "pruned forgotten=removed_with_a_forgotten_person")
     n = len(document["findings"])
     checked = f"{document['files']:,} files, {document['bytes']:,} bytes checked"
     yield f"{checked}; findings: {n:,}" if n else f"{checked}: all as published"

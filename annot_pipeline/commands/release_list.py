@@ -6,7 +6,7 @@ from typing import Any
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import StoreError
-from annot_pipeline.storage.forgotten import read_forgotten
+from annot_pipeline.storage.forgotten import forgotten_releases, read_forgotten
 from annot_pipeline.storage.pins import read_pins
 from annot_pipeline.storage.releases import Releases
 
@@ -16,9 +16,10 @@ def list_releases(campaign: LoadedCampaign) -> dict[str, Any]:
     releases = Releases.for_campaign(campaign)
     releases.refuse_another()
     pins, retracted = read_pins(releases), releases.retracted()
+    versions, forgotten = releases.versions(), forgotten_releases(campaign.store)
     rows: list[dict[str, Any]] = []
     before: dict[str, Any] | None = None
-    for version in releases.versions():
+    for version in versions:
         mark = retracted.get(version)
         row = {
             "version": version,
@@ -34,22 +35,17 @@ def list_releases(campaign: LoadedCampaign) -> dict[str, Any]:
             before = None
             continue
         tables = {table["name"]: table["rows"] for table in manifest["tables"]}
-        rows.append(
-            row
-            | {
-                "problem": None,
-                "created_at": manifest["created_at"],
-                "parent": manifest["parent"] and manifest["parent"]["version"],
-                "records": manifest["facts"]["records"],
-                "labels": tables.get("labels", 0),
-                "scores": tables.get("scores", 0),
-                "tables": tables,
-                "changes": manifest["changes"] or {},
-                "settings_changed": _has_other_settings(manifest, before),
-                "decision": manifest.get("decision"),
-                "certificates": manifest["facts"].get("certificates", {}),
-            }
-        )
+        parent = manifest["parent"] and manifest["parent"]["version"]
+        gone = "forgotten" if parent in forgotten else "pruned"
+        rows.append(row | {
+            "problem": None, "created_at": manifest["created_at"], "parent": parent,
+            "parent_gone": gone if parent and parent not in versions else None,
+            "records": manifest["facts"]["records"], "tables": tables,
+            "labels": tables.get("labels", 0), "scores": tables.get("scores", 0),
+            "changes": manifest["changes"] or {}, "decision": manifest.get("decision"),
+            "settings_changed": _has_other_settings(manifest, before),
+            "certificates": manifest["facts"].get("certificates", {}),
+        })  # fmt: skip
         before = manifest
     back = releases.rolled_back()
     problem = back and {"file": back.where, "what": back.what, "do": back.do}

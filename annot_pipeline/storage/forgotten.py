@@ -20,7 +20,8 @@ FORGOTTEN = "forgotten.json"
 class Forgotten:
     """A person who is left out: keyed digest of the name, since when, who decided, and why.
 
-    ``key`` is the fingerprint of the key: under another one nobody is recognized.
+    ``key`` is the fingerprint of the key: under another one nobody is recognized. ``releases`` had
+    the person, and are gone.
     """
 
     digest: str
@@ -28,6 +29,7 @@ class Forgotten:
     at: str
     by: str
     because: str
+    releases: Sequence[str] = ()
 
 
 def read_forgotten(store: Path) -> list[Forgotten]:
@@ -47,6 +49,11 @@ def read_forgotten(store: Path) -> list[Forgotten]:
         problem = Problem("", "it is not as it was written", do="restore it from a backup")
         title = f"{path}: damaged, and nobody knows which people to leave out"
         raise StoreError(title, [problem]) from None
+
+
+def forgotten_releases(store: Path) -> set[str]:
+    """Return the releases that are gone because they had a person whom a store has forgotten."""
+    return {version for person in read_forgotten(store) for version in person.releases}
 
 
 def add_forgotten(store: Path, entry: Forgotten) -> None:

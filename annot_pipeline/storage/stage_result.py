@@ -74,9 +74,7 @@ class StageResult:
     def stored(self) -> dict[str, Any]:
         """Return it as it is stored beside the tables."""
         document = {
-            "stage": self.stage,
-            "key": self.key,
-            "basis": asdict(self.fingerprint),
+            "stage": self.stage, "key": self.key, "basis": asdict(self.fingerprint),
             "tables": {
                 name: [
                     {"file": file.path.name, "sha256": file.sha256, "rows": file.rows}
@@ -84,10 +82,8 @@ class StageResult:
                 ]
                 for name, table in self.tables.items()
             },
-            "facts": dict(self.document),
-            "run": self.run,
-            "seconds": self.seconds,
-        }
+            "facts": dict(self.document), "run": self.run, "seconds": self.seconds,
+        }  # fmt: skip
         return document | {"sha256": digest_of(document)}
 
 

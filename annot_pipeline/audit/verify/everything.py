@@ -19,6 +19,7 @@ from annot_pipeline.audit.verify.release import RESTORE, verify_release
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import AnnotError, StoreError
 from annot_pipeline.stages.build import Progress
+from annot_pipeline.storage.forgotten import forgotten_releases
 from annot_pipeline.storage.gold_folder import GoldFolder
 from annot_pipeline.storage.pointer import POINTER, Pointer, number, parse_pointer
 from annot_pipeline.storage.releases import Releases
@@ -51,7 +52,7 @@ def verify(
     dict
         ``ok``; ``files`` and ``bytes`` whose checksums were computed; ``findings`` of file, what
         and do; ``releases``, each with its own; ``exports`` that differ from those of the newest
-        release checked; ``pruned``; see docs/audit.md.
+        release checked; ``pruned`` and ``forgotten``; see docs/audit.md.
 
     Raises
     ------
@@ -72,7 +73,8 @@ def _verify(
     rebuild: bool,
     checked: Checked,
 ) -> dict[str, Any]:
-    pointer = _pointer(releases, checked)
+    pointer, forgotten = _pointer(releases, checked), forgotten_releases(campaign.store)
+    gone = pointer.pruned if pointer else ()
     versions = _versions(releases, pointer, version)
     rows: list[dict[str, Any]] = []
     manifests: dict[str, dict[str, Any]] = {}
@@ -96,16 +98,13 @@ def _verify(
         release = releases.gold.release(name, manifest, campaign.typed)
         rebuilt.append(verify_rebuild(campaign, release, checked))
     return {
-        "campaign": campaign.settings.campaign,
-        "gold": releases.gold.location(),
-        "ok": not checked.findings,
-        "releases": rows,
-        "archive_ok": archive_ok,
+        "campaign": campaign.settings.campaign, "gold": releases.gold.location(),
+        "ok": not checked.findings, "releases": rows, "archive_ok": archive_ok,
         "exports": _differing_exports(campaign, manifests),
-        "pruned": list(pointer.pruned) if pointer else [],
-        "rebuilt": rebuilt if rebuild else None,
-        **checked.document(),
-    }
+        "pruned": [version for version in gone if version not in forgotten],
+        "forgotten": [version for version in gone if version in forgotten],
+        "rebuilt": rebuilt if rebuild else None, **checked.document(),
+    }  # fmt: skip
 
 
 def _differing_exports(
