@@ -50,7 +50,11 @@ def document(*levels: str, **more: Any) -> dict[str, Any]:
         (document("pass"), "nothing to do"),
         (document("pass", "warn"), "1 warning to resolve (see above)"),
         (document("warn", "pass", "warn"), "2 warnings to resolve (see above)"),
-        (document("pass", unread=["b.txt"]), "1 warning to resolve (see above)"),
+        (document("pass", unread=["b.txt"]), "1 unread file to resolve (see above)"),
+        (
+            document("warn", "warn", unread=["b.txt", "c.txt"]),
+            "2 warnings and 2 unread files to resolve (see above)",
+        ),
         (document("warn", build_due=True), "annot build CAMPAIGN"),
         (
             document(failing=[{"what": "g", "do": "x"}]),
@@ -90,6 +94,18 @@ def campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "exports" / "a.csv").write_text(VOTES)
     write(folder)
     return folder
+
+
+def test_a_file_that_a_gate_warns_of_counts_once(capsys, campaign):
+    build_file(campaign)
+    (campaign / "exports" / "b.csv").write_text(VOTES)
+    write(campaign, sources=[{"path": "exports/a*.csv", "format": "csv", "fields": FIELDS}])
+    build_file(campaign)
+    checks = arrived(campaign, capsys)["release"]["checks"]
+    warned = [check["name"] for check in checks if check["level"] == "warn"]
+    assert "unread_files" in warned
+    plural = f"{len(warned)} warning{'s' * (len(warned) > 1)}"
+    assert next_step(capsys, "status", campaign) == f"{plural} to resolve (see above)"
 
 
 def write(folder: Path, **settings: Any) -> None:

@@ -24,6 +24,7 @@ from annot_pipeline.storage.manifest_changes import (
     setting_changes,
     setting_in_words,
 )
+from annot_pipeline.storage.pointer import VERSION
 from annot_pipeline.storage.releases import Release, Releases
 
 Document = dict[str, Any]
@@ -202,7 +203,8 @@ def bisect_metric(campaign: LoadedCampaign, name: str, task: str | None = None) 
     ]
     document: Document = {
         "metric": metric, "task": task, "since": values[0]["version"],
-        "question": next((gates[metric]["question"] for gates in checks if metric in gates), None),
+        "question": next((VERSION.sub("the release before", gates[metric]["question"])
+                          for gates in checks if metric in gates), None),
         "value": values[-1]["value"], "before": None, "value_before": None, "values": values,
     }  # fmt: skip
     steps = [(values[0], values[0]), *pairwise(values)]

@@ -195,17 +195,13 @@ def _share(arguments: argparse.Namespace) -> int:
 def _show_build(arguments: argparse.Namespace, publication: Publication, build: Build) -> int:
     manifest, folder = publication.release.manifest, publication.release.folder
     document = {
-        "campaign": manifest["campaign"],
-        "published": publication.published,
+        "campaign": manifest["campaign"], "published": publication.published,
         "version": publication.release.version,
         "candidate": build.run if publication.is_candidate else None,
-        "path": publication.release.location,
-        "run": build.run,
-        "facts": manifest["facts"],
+        "path": publication.release.location, "run": build.run, "facts": manifest["facts"],
         "tables": {table["name"]: table["rows"] for table in manifest["tables"]},
-        "checks": [*publication.checks],
-        "changes": manifest["changes"],
-    }
+        "checks": [*publication.checks], "changes": manifest["changes"],
+    }  # fmt: skip
 
     if publication.published:  # also those of stages that an earlier build ran
         from annot_pipeline.gates import GateResult

@@ -21,19 +21,15 @@ NAMES = {
 MOST = 25
 """Tasks, and classes, that get a line; --json has all."""
 COVERAGE = {
-    "form.says": "read as",
-    "gold_column": "gold, of label_distributions",
-    "rows": "rows",
-    "matched": "items of gold with a prediction",
-    "gold_items": "items of gold",
+    "form.says": "read as", "gold_column": "gold, of label_distributions", "rows": "rows",
+    "matched": "items of gold with a prediction", "gold_items": "items of gold",
     "unknown_items": "  rows left out, items that gold does not have",
     "gold_without_prediction": "  items of gold left out, without a prediction",
     "unknown_tasks": "  rows left out, tasks that gold does not have",
-    "other_tasks": "  rows left out, of other tasks",
-    "not_rows": "  not rows",
+    "other_tasks": "  rows left out, of other tasks", "not_rows": "  not rows",
     "form.classes_without_column": "  classes without a column, taken as 0",
     "form.ignored": "  ignored columns",
-}
+}  # fmt: skip
 OF_ITEMS = {
     "n_normalized": "  items whose probabilities were divided by their sum",
     "n_unknown_class": "  items with a class that gold does not have, counted as wrong",

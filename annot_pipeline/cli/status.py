@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 from collections.abc import Iterator, Mapping
 from textwrap import TextWrapper
 
 from annot_pipeline.cli.common import Document, decision_text, load, relative, show, typed
 from annot_pipeline.cli.render import at, fields, text
-from annot_pipeline.errors import counted
+from annot_pipeline.errors import counted_kind
+from annot_pipeline.storage.candidates import exclusions
 
 JUDGES = {
     "verdicts": "judges",
@@ -82,10 +82,18 @@ def status_lines(document: Document, campaign: str) -> Iterator[str]:
             f"a build has not ended: it had made {interrupted['stage']} at {interrupted['at']}; it "
             "runs still, was killed, or was of some assets only"
         )
-    steps = _next(document, campaign, len(warnings) + bool(document["unread"]))
+    is_warned = any("unread_files: " in what for what, _ in warnings)
+    n_unread = 0 if is_warned else len(document["unread"])
+    counts = ((len(warnings), "warnings"), (n_unread, "unread files"))
+    open_ = " and ".join(counted_kind(n, what) for n, what in counts if n)
+    steps = _next(document, campaign, open_)
     whole = TextWrapper(72, break_long_words=False, break_on_hyphens=False)
     parts = re.split(r"(?<=;) |(?<=,) (?=then annot)", steps) if len(steps) > 72 else [steps]
-    lines = [line for p in parts for line in ([p] if "annot " in p else whole.wrap(p))]
+    lines = [
+        line
+        for p in parts
+        for line in ([p] if {"annot", "exclude:"} & {*p.split()} else whole.wrap(p))
+    ]
     yield f"next: {lines[0]}"
     yield from (f"      {line}" for line in lines[1:])
 
@@ -94,10 +102,8 @@ def excluded_lines(exports: Mapping[str, str], because: str) -> Iterator[str]:
     """Yield the lines of campaign.yaml that exclude exports, digests by name."""
     if exports:
         yield "the next build fails where it reads these exports again: correct or exclude them"
-    for name, digest in exports.items():
-        yield f"  {name}"
-        text_ = json.dumps(because, ensure_ascii=False)
-        yield f"    exclude: [{{digest: {digest[:16]}, because: {text_}}}]"
+    for name, line in exclusions(exports, because).items():
+        yield from (f"  {name}", f"    {line}")
 
 
 def problem_lines(problem: Document | None) -> Iterator[str]:
@@ -120,7 +126,7 @@ def _warnings(document: Document) -> Iterator[tuple[str, str]]:
         yield f"warn: {EXPOSED.name}: {'; '.join(exposed)}", EXPOSED.do
 
 
-def _next(document: Document, campaign: str, n_warnings: int) -> str:
+def _next(document: Document, campaign: str, warnings: str) -> str:
     """Return what to do first: what makes a build impossible comes before what makes it due."""
     missing, due = document["not_compared"], document["build_due"]
     failed = "; ".join(at(document, "failed_build.do") or ())
@@ -128,6 +134,8 @@ def _next(document: Document, campaign: str, n_warnings: int) -> str:
     candidate = "; then ".join(at(document, "candidate.do") or ())
     mend = f"resolve the failed gate ({failing}), then annot build {campaign}"
     dropped = text(list(document["dropped"]))
+    lines = (at(document, "candidate.exclude") or {}).items()
+    without = [f"build without {name}: {line} in its source" for name, line in lines]
     note = at(document, "damaged_note.file")
     steps = (
         (at(document, "release.damaged"), f"annot verify {campaign}"),
@@ -144,11 +152,11 @@ def _next(document: Document, campaign: str, n_warnings: int) -> str:
             f"correct {dropped}, or exclude what the rollback dropped (see above), "
             f"then annot build {campaign}",
         ),
-        (failing and candidate, f"{candidate}; or {mend}"),
+        (failing and candidate, "; or ".join((candidate, *without, mend))),
         (failing, mend),
         (failed, f"resolve the error of the last build ({failed}), then annot build {campaign}"),
         (due, f"annot build {campaign}"),
         (note, f"annot build {campaign} (it writes {note} again)"),
-        (n_warnings, f"{counted(n_warnings, 'warning')} to resolve (see above)"),
+        (warnings, f"{warnings} to resolve (see above)"),
     )
     return next((str(step) for condition, step in steps if condition), "nothing to do")

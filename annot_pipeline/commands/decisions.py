@@ -16,12 +16,12 @@ from typing import Any
 from annot_pipeline.audit.arrived_exports import arrived_exports
 from annot_pipeline.audit.verify.rebuild import other_code
 from annot_pipeline.commands.prune import WAITING, renew_catalog, writing
-from annot_pipeline.commands.publish import Publication, publish, standing_decision
+from annot_pipeline.commands.publish import Publication, publish
 from annot_pipeline.commands.release_manifest import changed_settings, changes_since, trend_to
 from annot_pipeline.commands.release_pages import write_restored_pages
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem, StoreError, first_of
-from annot_pipeline.gates import Decision, GateResult
+from annot_pipeline.gates import Decision, GateResult, standing_decision
 from annot_pipeline.runtime.parent import refuse_overtaken
 from annot_pipeline.stages.build import STAGES, Build, Progress, check_one_build
 from annot_pipeline.stages.ingest.metrics import ExportMetrics
@@ -29,7 +29,7 @@ from annot_pipeline.storage.candidates import SHORT, Candidates, candidate_steps
 from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.keys import refuse_other_key
 from annot_pipeline.storage.manifest import files_of, written_in
-from annot_pipeline.storage.manifest_changes import export_changes, setting_in_words, source_digest
+from annot_pipeline.storage.manifest_changes import new_exports, setting_in_words, source_digest
 from annot_pipeline.storage.pointer import Retraction
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.release import Release
@@ -233,7 +233,7 @@ def roll_back(
         refuse_other_key(campaign.settings, campaign.store, old.manifest)
         old.check()
         dropped = _dropped(old, newest)
-        accepted = before.accepted if (before := standing_decision(old)) else ()
+        accepted = before.accepted if (before := standing_decision(old.manifest)) else ()
         decided = replace(decided, restored=version, dropped=dropped, accepted=accepted)
         next_version, build = releases.next_version(), Build(campaign, progress=progress)
         fill = partial(_restore, build, old, newest, next_version, decided)
@@ -245,11 +245,9 @@ def roll_back(
 
 def _dropped(old: Release, newest: Release) -> dict[str, str]:
     """Return the exports that readers had, or builds were to leave out, and that ``old`` lacks."""
-    changes = export_changes(old.manifest, newest.manifest)
-    rows = [row for how in ("added", "changed") for row in changes[how]]
     before = newest.manifest.get("dropped", {})
     restored = {source_digest(source) for source in old.manifest["sources"]}
-    dropped = before | {r["new_digest"]: r["name"] for r in rows if r["kind"] == "judgments"}
+    dropped = before | {d: name for name, d in new_exports(old.manifest, newest.manifest).items()}
     return {digest: name for digest, name in dropped.items() if digest not in restored}
 
 

@@ -13,12 +13,12 @@ import pyarrow.compute as pc
 
 from annot_pipeline.commands.decisions import decision
 from annot_pipeline.commands.prune import WAITING, writing
-from annot_pipeline.commands.publish import publish, standing_decision
+from annot_pipeline.commands.publish import publish
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.campaign_file import kept_text
 from annot_pipeline.config.judges import is_model
 from annot_pipeline.errors import AnnotError, ConfigError, Problem, StoreError, first_of
-from annot_pipeline.gates import Decision
+from annot_pipeline.gates import Decision, standing_decision
 from annot_pipeline.stages.build import STAGES, Build, Progress
 from annot_pipeline.stages.ingest.forgotten_rows import refuse_forgotten_item, rows_of_forgotten
 from annot_pipeline.stages.ingest.present_exports import exports_among, exports_of
@@ -129,7 +129,7 @@ def forget(
     if dry_run:
         return document | {"still_named": ["campaign.yaml"] if is_set else []}
     with writing(releases):
-        add_forgotten(campaign.store, entry)
+        add_forgotten(campaign.store, replace(entry, releases=held))
         with store.exclusive_lock(lambda: progress(IN_USE)):
             _purge(store)
         document["release"] = _build(campaign, decided, progress)
@@ -236,7 +236,8 @@ def _build(campaign: LoadedCampaign, decided: Decision, progress: Progress) -> s
     """
     build = Build(campaign, str(uuid.uuid4()), progress)
     runs = [build.run_stage(stage) for stage in STAGES]
-    before = standing_decision(Releases.for_campaign(campaign).latest())
+    newest = Releases.for_campaign(campaign).latest()
+    before = standing_decision(newest.manifest if newest else None)
     failed = {gate.name for run in runs for gate in run.gates if gate.level == "error"}
     compared = {gate.name for gate in runs[-1].gates} - OF_ARRIVALS  # a person decides on those
     accepted = failed & compared.union(before.accepted if before else ())

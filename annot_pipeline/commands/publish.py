@@ -31,18 +31,26 @@ from annot_pipeline.commands.release_manifest import (
 from annot_pipeline.config.campaign_file import kept_text
 from annot_pipeline.config.signature import settings_hash
 from annot_pipeline.contracts import GOLD
-from annot_pipeline.errors import AnnotError, GateError, Problem, Step, StoreError, first_of
-from annot_pipeline.gates import Decision, GateResult
+from annot_pipeline.errors import (
+    SHOWN_VALUES,
+    AnnotError,
+    GateError,
+    Problem,
+    Step,
+    StoreError,
+    first_of,
+)
+from annot_pipeline.gates import GateResult, standing_decision
 from annot_pipeline.runtime.parent import refuse_overtaken
 from annot_pipeline.stages.build import STAGES, Build, Planned, StageRun, check_one_build
 from annot_pipeline.stages.gold.compare import forgotten_judges
 from annot_pipeline.stages.ingest.metrics import ExportMetrics
-from annot_pipeline.storage.candidates import SHORT, Candidates, candidate_steps
+from annot_pipeline.storage.candidates import SHORT, Candidates, candidate_steps, exclusions
 from annot_pipeline.storage.catalog import is_catalog_of
 from annot_pipeline.storage.files import TEMPORARY, file_sha256, regular
 from annot_pipeline.storage.keys import derive, refuse_other_key
 from annot_pipeline.storage.manifest import written_in
-from annot_pipeline.storage.manifest_changes import source_digest
+from annot_pipeline.storage.manifest_changes import new_exports, source_digest
 from annot_pipeline.storage.marked_folder import FIGURES
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release, Releases
@@ -317,19 +325,24 @@ def _with_candidate(draft: _Draft, failed: GateError, *, keep: bool) -> GateErro
         return failed
     do = "; ".join(candidate_steps(candidate.manifest, build.campaign.typed))
     do = do or f"open {candidate.folder / 'report.html'}"
-    failed.problems += (Problem("candidate", f"the tables are in {candidate.folder}", do=do),)
+    lines = exclusions_since(draft.parent, candidate)
+    failed.problems += (
+        *(Problem(name, f"new or changed since {draft.parent and draft.parent.version}",
+                  do=f"to build without it, add to its source: {line}")
+          for name, line in [*lines.items()][:SHOWN_VALUES]),
+        Problem("candidate", f"the tables are in {candidate.folder}", do=do),
+    )  # fmt: skip
     return failed
 
 
-def standing_decision(release: Release | None) -> Decision | None:
-    """Return the decision that published a release though gates failed; None if there is none."""
-    document = (release.manifest.get("decision") if release else None) or {}
-    return Decision(**document) if document.get("accepted") else None
+def exclusions_since(parent: Release | None, candidate: Release) -> dict[str, str]:
+    """Return by name the lines that exclude the exports that a release does not have."""
+    return exclusions(new_exports(parent.manifest, candidate.manifest)) if parent else {}
 
 
 def _accepted(draft: _Draft, releases: Releases) -> Publication | None:
     """Return the newest release if nothing is new and all that fails was accepted for it."""
-    decision = standing_decision(draft.parent)
+    decision = standing_decision(draft.parent.manifest if draft.parent else None)
     checks = [GateResult(**check).decided(decision).document() for check in draft.checks]
     if decision is None or any(check["level"] == "error" for check in checks):
         return None

@@ -18,6 +18,7 @@ from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.signature import digest, settings_hash, signature
 from annot_pipeline.contracts import FATES, GOLD, SCHEMA_VERSION, model_note
 from annot_pipeline.contracts.stage_metrics import StageMetrics
+from annot_pipeline.contracts.table import Column
 from annot_pipeline.gates import RELEASE, run_gates
 from annot_pipeline.runtime.job_sizes import JobSizes
 from annot_pipeline.stages.agreement.metrics import AgreementMetrics
@@ -73,12 +74,10 @@ def exports_with_fates(
     rows = []
     for export in read_verified(tables["exports"]).to_pylist():
         row = {
-            "kind": export["kind"],
-            "source": export["source_order"],
-            "name": export["source_file"],
+            "kind": export["kind"], "source": export["source_order"],
+            "name": export["source_file"], "bytes": export["bytes"],
             "source_digest": build.public_digest(export["source_sha256"]),
-            "bytes": export["bytes"],
-        }
+        }  # fmt: skip
         if export["kind"] == "judgments":
             order = (export["source_order"], export["file_order"])
             account = accounts[order]
@@ -157,15 +156,7 @@ def release_manifest(
                 "bytes": table.bytes,
                 "rows": table.rows,
                 **_files_of(table),
-                "columns": [
-                    {
-                        "name": column.name,
-                        "type": str(column.type),
-                        "nullable": column.nullable,
-                        "description": column.description,
-                    }
-                    for column in GOLD[name].columns
-                ],
+                "columns": [_column(column) for column in GOLD[name].columns],
             }
             for name, table in tables.items()
         ],
@@ -177,19 +168,23 @@ def release_manifest(
                 "run": run.result.run,
                 "code_version": run.result.fingerprint.code_version,
                 "key": build.public_digest(run.result.key),
-                "inputs": {
-                    n: build.published_version(n, v)
-                    for n, v in run.result.fingerprint.inputs.items()
-                },
-                "outputs": {
-                    n: build.published_version(n, t.sha256) for n, t in run.result.tables.items()
-                },
+                "inputs": _versions(build, run.result.fingerprint.inputs),
+                "outputs": _versions(build, {n: t.sha256 for n, t in run.result.tables.items()}),
             }
             for run in runs.values()
         ],
         "facts": published_metrics(runs),
         **({"dropped": dropped} if dropped else {}),
     }
+
+
+def _column(column: Column) -> dict[str, Any]:
+    names = {"name": column.name, "type": str(column.type)}
+    return names | {"nullable": column.nullable, "description": column.description}
+
+
+def _versions(build: Build, tables: Mapping[str, str]) -> dict[str, str]:
+    return {name: build.published_version(name, sha256) for name, sha256 in tables.items()}
 
 
 def changed_settings(
@@ -234,14 +229,10 @@ def _files_of(table: StoredTable) -> dict[str, Any]:
     if len(table.files) == 1:
         return {}
     files = [
-        {
-            "file": "/".join(file.path.parts[-2:]),
-            "sha256": file.sha256,
-            "bytes": file.path.stat().st_size,
-            "rows": file.rows,
-        }
+        {"file": "/".join(file.path.parts[-2:]), "sha256": file.sha256,
+         "bytes": file.path.stat().st_size, "rows": file.rows}
         for file in table.files
-    ]
+    ]  # fmt: skip
     return {"files": files}
 
 

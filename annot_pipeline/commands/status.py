@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from annot_pipeline.audit.arrived_exports import arrived_exports, other_key, weak_key
-from annot_pipeline.commands.publish import last_candidate, standing_decision
+from annot_pipeline.commands.publish import exclusions_since, last_candidate
 from annot_pipeline.commands.release_manifest import changed_settings
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import VERDICTS
 from annot_pipeline.errors import ConfigError
-from annot_pipeline.gates import GATES
+from annot_pipeline.gates import GATES, standing_decision, without_diff
 from annot_pipeline.stages.build import Build
 from annot_pipeline.stages.ingest.present_exports import (
     excluded_exports,
@@ -50,7 +51,7 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
     changed = None if settings is None else bool(settings)
     due = release is None or any(arrived.values()) or changed
     if not due:
-        build.decision = standing_decision(release)
+        build.decision = standing_decision(manifest)
     failing = failing_gates(build)
     candidate = last_candidate(build, release) if failing else None
     return {
@@ -61,7 +62,7 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
             "path": release.location,
             "created_at": release.manifest["created_at"],
             "decision": release.manifest.get("decision"),
-            "checks": [c for c in release.manifest["checks"] if c["name"] != EXPOSED.name],
+            "checks": _checks(release, releases.versions()),
             "decisions": _decisions(release),
             "judges": _judges(release),
             "anonymous_votes": release.manifest["facts"]["anonymous_votes"],
@@ -72,11 +73,9 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
         "unpointed": lying,
         "rolled_back": rolled_back
         and {"file": rolled_back.where, "what": rolled_back.what, "do": rolled_back.do},
-        "arrived": arrived,
-        "exports_not_compared": exports.not_compared,
+        "arrived": arrived, "exports_not_compared": exports.not_compared,
         "unread": [build.mask_text(text) for text in unread_exports(campaign)],
-        "settings_changed": changed,
-        "changed_settings": settings,
+        "settings_changed": changed, "changed_settings": settings,
         "not_compared": missing and {"what": missing.what, "do": missing.do},
         "last_build": build.store.last_outcome(),
         "damaged_note": note and {"file": note.where, "what": note.what, "do": note.do},
@@ -88,12 +87,20 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
             "path": str(candidate.folder),
             "bytes": folder_bytes(build.store.root / CANDIDATES),
             "do": candidate_steps(candidate.manifest, campaign.typed),
+            "exclude": exclusions_since(release, candidate),
         },
         "dropped": _dropped(build, release, missing is None),
         "failed_build": {"do": list(advice)} if (advice := failed_build_advice(build)) else None,
-        "refused_folders": _refused_folders(campaign),
-        "build_due": due,
-    }
+        "refused_folders": _refused_folders(campaign), "build_due": due,
+    }  # fmt: skip
+
+
+def _checks(release: Release, versions: Sequence[str]) -> list[dict[str, Any]]:
+    """Return how gates went, without advice to look at the release before where it is gone."""
+    checks = [c for c in release.manifest["checks"] if c["name"] != EXPOSED.name]
+    if (release.manifest["parent"] or {}).get("version") in versions:
+        return checks
+    return [check | {"do": without_diff(check["do"])} for check in checks]
 
 
 def _decisions(release: Release) -> dict[str, int]:

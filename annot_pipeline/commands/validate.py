@@ -83,17 +83,7 @@ def _document(campaign: LoadedCampaign, runs: dict[str, StageRun], records: Path
     return {
         "campaign": campaign.settings.campaign,
         "sources": [
-            {
-                "path": source.path,
-                "format": source.format,
-                "files": sum(f["source_order"] == number for f in files),
-                "rows": sum(f["rows"] for f in files if f["source_order"] == number),
-                "records": sum(f["records"] for f in files if f["source_order"] == number),
-                "ignored": _ignored(f["ignored"] for f in files if f["source_order"] == number),
-                "fields": _fields(
-                    source, [records / f["filename"] for f in files if f["source_order"] == number]
-                ),
-            }
+            _source(source, [f for f in files if f["source_order"] == number], records)
             for number, source in enumerate(campaign.settings.sources)
         ],
         "tasks": [
@@ -108,6 +98,16 @@ def _document(campaign: LoadedCampaign, runs: dict[str, StageRun], records: Path
         "excluded": runs["archive_exports"].metrics(ExportMetrics).excluded,
         "gates": [gate.document() for run in runs.values() for gate in run.gates],
     }
+
+
+def _source(source: Source, files: list[dict[str, Any]], records: Path) -> dict[str, Any]:
+    """Return what a source reads: its files, and what each field maps to."""
+    return {
+        "path": source.path, "format": source.format, "files": len(files),
+        **{noun: sum(f[noun] for f in files) for noun in ("rows", "records")},
+        "ignored": _ignored(f["ignored"] for f in files),
+        "fields": _fields(source, [records / f["filename"] for f in files]),
+    }  # fmt: skip
 
 
 def _ignored(notes: Iterable[str]) -> dict[str, int]:
@@ -132,15 +132,11 @@ def _fields(source: Source, paths: list[Path]) -> list[dict[str, Any]]:
     }
     for name, expression in source.fields.items():
         filled, distinct = filled_cells([_answered(path, name) for path in paths])
-        described.append(
-            {
-                "field": name,
-                "expression": expression_text(expression, source.each),
-                "filled": filled,
-                "distinct": len(distinct),
-                "examples": [] if name == "judge" else _examples(distinct, judges),
-            }
-        )
+        described.append({
+            "field": name, "expression": expression_text(expression, source.each),
+            "filled": filled, "distinct": len(distinct),
+            "examples": [] if name == "judge" else _examples(distinct, judges),
+        })  # fmt: skip
     return described
 
 

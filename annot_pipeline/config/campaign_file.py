@@ -19,13 +19,7 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
 
 from annot_pipeline.bounded_json import JsonError, parse_bounded_json
-from annot_pipeline.config import (
-    TAG,
-    Campaign,
-    FieldName,
-    ItemFieldName,
-    LoadedCampaign,
-)
+from annot_pipeline.config import TAG, Campaign, FieldName, ItemFieldName, LoadedCampaign
 from annot_pipeline.config.expressions import TAGS
 from annot_pipeline.config.judge_table import with_judge_table
 from annot_pipeline.errors import ConfigError, Problem, shorten
@@ -434,10 +428,7 @@ def _misplaced_key(detail: Mapping[str, Any], where: str) -> Problem | None:
 def _unknown_key(where: str, location: Sequence[str]) -> Problem:
     allowed = _keys_at(location[:-1])
     return Problem(
-        where,
-        "unknown key",
-        ", ".join(allowed),
-        likely_name(location[-1], allowed, 0.5),
+        where, "unknown key", ", ".join(allowed), likely_name(location[-1], allowed, 0.5)
     )
 
 

@@ -9,7 +9,14 @@ tables, Dagster.
 from __future__ import annotations
 
 from annot_pipeline.gates.declared import GATES
-from annot_pipeline.gates.gate import RELEASE, Decision, Gate, GateResult
+from annot_pipeline.gates.gate import (
+    RELEASE,
+    Decision,
+    Gate,
+    GateResult,
+    standing_decision,
+    without_diff,
+)
 from annot_pipeline.gates.run import check_gate_names, gates_of, is_checked, run_gates
 
 __all__ = [
@@ -22,4 +29,6 @@ __all__ = [
     "gates_of",
     "is_checked",
     "run_gates",
+    "standing_decision",
+    "without_diff",
 ]

@@ -19,6 +19,8 @@ M = TypeVar("M", bound=StageMetrics)
 Level = Literal["pass", "warn", "error"]
 PLURAL = re.compile(r"\b(\w+?)(ies|(?<=ss)es|(?<!s)s)\b")
 """A plural noun: entries, classes, tasks."""
+NEWEST = "the newest release"
+"""In texts of gates: the release that a build is compared with. A result names its version."""
 RELATIVE = re.compile(" (?:that|who) ")
 """The pronoun of a relative clause: without it, the clause says the share: 5% failed."""
 
@@ -62,6 +64,12 @@ class Decision:
     def document(self) -> dict[str, Any]:
         """Return the document that the manifest holds."""
         return asdict(self) | {"accepted": list(self.accepted)}
+
+
+def standing_decision(manifest: Mapping[str, Any] | None) -> Decision | None:
+    """Return the decision that published a release though gates failed; None if there is none."""
+    document = (manifest or {}).get("decision") or {}
+    return Decision(**document) if document.get("accepted") else None
 
 
 @dataclass(frozen=True)
@@ -195,12 +203,15 @@ class GateResult:
 
     def decided(self, decision: Decision | None) -> GateResult:
         """Return the result; an accepted failure is a warning that says who accepts it and why."""
-        is_open = self.level == "error" and self.is_acceptable
-        if decision is None or not is_open or self.name not in decision.accepted:
+        if decision is None:
             return self
-        detail = f"{self.detail}; " if self.detail else ""
-        text = f"{detail}accepted by {decision.by}: {decision.because}"
-        return replace(self, level="warn", detail=text)
+        do = without_diff(self.do) if decision.forgets_person else self.do
+        is_open = self.level == "error" and self.is_acceptable
+        if not is_open or self.name not in decision.accepted:
+            return replace(self, do=do)
+        text = f"accepted by {decision.by}: {decision.because}"
+        detail = f"{text}; {self.detail}" if self.detail else text
+        return replace(self, level="warn", detail=detail, do=do)
 
     @property
     def headline(self) -> str:
@@ -221,6 +232,11 @@ class GateResult:
 
     def __str__(self) -> str:
         return self.headline + (f"; {self.detail}" if self.detail else "")
+
+
+def without_diff(do: str) -> str:
+    """Return advice without comparing with the release before, where that is gone."""
+    return "; ".join(part for part in do.split("; ") if "annot diff" not in part)
 
 
 def statement(value: float, question: str) -> str:

@@ -10,7 +10,7 @@ from annot_pipeline.config.campaign_file import likely_name
 from annot_pipeline.contracts.stage_metrics import MetricsError, StageMetrics
 from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.gates.declared import GATES
-from annot_pipeline.gates.gate import Finding, Gate, GateResult, Level, Levels
+from annot_pipeline.gates.gate import NEWEST, Finding, Gate, GateResult, Level, Levels
 
 
 def gates_of(stage: str, tables: Sequence[str]) -> list[Gate[Any]]:
@@ -47,6 +47,11 @@ def run_gates(
         levels = gate.levels(thresholds.get(gate.name))
         finding = gate.find(metrics, levels)
         level = _level(finding, levels)
+        before = getattr(metrics, "released_version", None) or "the release before"
+        question, detail, do = (
+            text.replace(NEWEST, before)
+            for text in (gate.asks(levels), finding.detail, _do(gate, finding, level))
+        )
         results.append(
             GateResult(
                 gate.name,
@@ -56,9 +61,9 @@ def run_gates(
                 float(finding.value),
                 levels.warn,
                 levels.error,
-                gate.asks(levels),
-                finding.detail,
-                _do(gate, finding, level),
+                question,
+                detail,
+                do,
                 finding.unchecked,
             )
         )
@@ -98,12 +103,7 @@ def check_gate_names(thresholds: Mapping[str, Threshold]) -> None:
     names = [gate.name for gate in GATES]
     with_minimum = [gate.name for gate in GATES if gate.minimum is not None]
     problems = [
-        Problem(
-            f"gates.{name}",
-            "unknown key",
-            ", ".join(names),
-            likely_name(name, names),
-        )
+        Problem(f"gates.{name}", "unknown key", ", ".join(names), likely_name(name, names))
         for name in thresholds
         if name not in names
     ]

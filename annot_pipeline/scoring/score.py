@@ -186,17 +186,13 @@ def score_predictions(
     document = {
         "not_rows": dict(predictions.not_rows),
         "form": _form(form, _classes(tasks[task] for task in predicted_by_task)),
-        "gold_column": next(iter(tasks.values())).column,
-        "floor": options.floor,
-        "rounds": options.rounds,
-        "seed": seed,
+        "gold_column": next(iter(tasks.values())).column, "floor": options.floor,
+        "rounds": options.rounds, "seed": seed,
         **_coverage(len(predictions), matched, tasks, predicted_by_task),
-        "tasks": [task.document for task in scored],
-        "micro": over_items(scored),
-        "macro": over_tasks(scored),
-        "why_null": dict.fromkeys(undefined, why_null),
+        "tasks": [task.document for task in scored], "micro": over_items(scored),
+        "macro": over_tasks(scored), "why_null": dict.fromkeys(undefined, why_null),
         "farthest": [row for row in items[:FARTHEST].to_pylist() if row["distance"] > 0],
-    }
+    }  # fmt: skip
     return PredictionScores(document, items)
 
 
@@ -205,16 +201,11 @@ def _form(form: Form, classes: Sequence[str]) -> Document:
     with_column = dict(form.classes)
     missing = [name for name in classes if name not in with_column]
     return {
-        "name": form.name,
-        "says": form.describe(),
-        "item": form.item,
-        "task": form.task,
-        "label": form.label,
-        "probability": form.probability,
-        "columns": with_column,
+        "name": form.name, "says": form.describe(), "item": form.item, "task": form.task,
+        "label": form.label, "probability": form.probability, "columns": with_column,
         "classes_without_column": missing if form.name == "columns" else [],
         "ignored": list(form.ignored),
-    }
+    }  # fmt: skip
 
 
 def _classes(tasks: Iterable[GoldTask]) -> list[str]:
@@ -238,15 +229,13 @@ def _coverage(
         n_missing += lost.size
         missing += task.items.take(pa.array(lost[: SHOWN - len(missing)])).to_pylist()
     return {
-        "rows": n_rows,
-        "matched_rows": sum(len(rows.at) for rows in matched.rows.values()),
+        "rows": n_rows, "matched_rows": sum(len(rows.at) for rows in matched.rows.values()),
         "matched": sum(len(predictions.items) for predictions in predicted_by_task.values()),
         "gold_items": sum(len(task.items) for task in tasks.values()),
         "unknown_items": {
             "n": len(matched.unknown_items),
             "first": list(dict.fromkeys(matched.unknown_items))[:SHOWN],
         },
-        "unknown_tasks": matched.unknown_tasks,
-        "other_tasks": matched.other_tasks,
+        "unknown_tasks": matched.unknown_tasks, "other_tasks": matched.other_tasks,
         "gold_without_prediction": {"n": n_missing, "first": missing},
-    }
+    }  # fmt: skip

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -28,7 +28,14 @@ from annot_pipeline.errors import (
     Step,
     StoreError,
 )
-from annot_pipeline.gates import Decision, GateResult, check_gate_names, is_checked, run_gates
+from annot_pipeline.gates import (
+    Decision,
+    GateResult,
+    check_gate_names,
+    is_checked,
+    run_gates,
+    standing_decision,
+)
 from annot_pipeline.runtime.blas_threads import one_blas_thread
 from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.executors import engine_of
@@ -38,11 +45,7 @@ from annot_pipeline.stages.build_state import build_state
 from annot_pipeline.stages.gold.check_tables import check_table
 from annot_pipeline.stages.gold.name_mask import NameMask
 from annot_pipeline.stages.registry import GOLD_MADE, MAKER, STAGES, stages_for
-from annot_pipeline.storage.keys import (
-    derive,
-    judge_key,
-    published_digest,
-)
+from annot_pipeline.storage.keys import derive, judge_key, published_digest
 from annot_pipeline.storage.places import check_places
 from annot_pipeline.storage.pointer import POINTER
 from annot_pipeline.storage.queries import give_back_memory, sql_digest
@@ -259,9 +262,20 @@ class Build:
         self.store.record(self.run, result)
         gates = self.gates(stage, result)
         for gate in gates:
-            if gate.level == "error" or (gate.level == "warn" and not result.reused):
-                self.progress(f"{gate.level}: {gate.short}")
+            if gate.level == "error":
+                self.progress(self._failure(gate))
+            elif gate.level == "warn" and not result.reused:
+                self.progress(f"warn: {gate.short}")
         return StageRun(result, tuple(gates))
+
+    def _failure(self, gate: GateResult) -> str:
+        """Return a gate that failed as a message; one accepted for the newest release says so."""
+        with suppress(AnnotError):
+            newest = Releases.for_campaign(self.campaign).latest()
+            accepted = gate.decided(standing_decision(newest.manifest if newest else None))
+            if newest and accepted.level != "error":
+                return f"accepted for {newest.version}: {replace(accepted, level='error').short}"
+        return f"error: {gate.short}"
 
     def recorded(self, stage: Stage, *, own: bool = False) -> StageRun:
         """Return a stage's result in this build or, unless ``own``, in the latest one."""
@@ -286,9 +300,7 @@ class Build:
             ) from None
         return [
             replace(
-                gate,
-                detail=self.mask_text(gate.detail),
-                unchecked=self.mask_text(gate.unchecked),
+                gate, detail=self.mask_text(gate.detail), unchecked=self.mask_text(gate.unchecked)
             ).decided(self.decision)
             for gate in gates
         ]

@@ -35,6 +35,13 @@ def export_changes(old: Manifest, new: Manifest) -> dict[str, list[Document]]:
     return changes
 
 
+def new_exports(old: Manifest, new: Manifest) -> dict[str, str]:
+    """Return the digests, by name, of the exports of judgments that only the newer one has."""
+    changes = export_changes(old, new)
+    rows = [row for how in ("added", "changed") for row in changes[how]]
+    return {row["name"]: row["new_digest"] for row in rows if row["kind"] == "judgments"}
+
+
 def _exports(manifest: Manifest) -> dict[tuple[str, str], tuple[str, int | None]]:
     sources = manifest["sources"]
     return {(s["kind"], s["name"]): (source_digest(s), s.get("bytes")) for s in sources}

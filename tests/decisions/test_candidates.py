@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from annot_pipeline import load_gold
 from annot_pipeline.cli import main
@@ -79,6 +81,66 @@ def test_a_stopped_build_keeps_its_tables_and_gold_stays(campaign, capsys):
     assert f"annot publish campaign.yaml --candidate {run[:8]} --accept unseen_judges" in report
     assert "annot verify campaign.yaml" not in report
     assert "A candidate, not published; made: 20" in (candidate.folder / "README.md").read_text()
+
+
+def test_a_stopped_build_says_how_to_leave_out_the_export_that_is_new(campaign, capsys):
+    error = str(stopped(campaign))
+    assert "exports/b.csv: new or changed since v0001" in error
+    assert "exports/a.csv" not in error
+    [line] = set(re.findall(r"exclude: (\[.*\])", error))
+    assert main(["status", str(campaign)]) == 0
+    shown, _, step = capsys.readouterr().out.partition("\nnext: ")
+    assert f"exclude: {line}" in shown  # the outcome of the last build
+    assert f"or build without exports/b.csv: exclude: {line} in its source" in step
+    settings = json.loads((campaign / "campaign.yaml").read_text())
+    settings["sources"][0]["exclude"] = yaml.safe_load(line.replace("...", "a flood"))
+    (campaign / "campaign.yaml").write_text(json.dumps(settings))
+    release = build_release(load_campaign(campaign), silent)[0].release
+    assert [source["name"] for source in release.manifest["sources"]] == ["exports/a.csv"]
+
+
+def test_the_first_build_that_is_stopped_names_no_export_to_leave_out(tmp_path):
+    (tmp_path / "exports").mkdir()
+    settings = SETTINGS | {"gates": {"rejected_share": {"error": 0.0}}}
+    (tmp_path / "campaign.yaml").write_text(json.dumps(settings))
+    (tmp_path / "exports" / "a.csv").write_text(f"{EXPORT}i1,,a\n")
+    assert "exclude" not in str(stopped(tmp_path))
+
+
+def test_a_gate_that_was_accepted_is_no_error_of_the_same_content(campaign):
+    settings = SETTINGS | {"gates": {"rejected_share": {"error": 0.0}}}
+    (campaign / "campaign.yaml").write_text(json.dumps(settings))
+    (campaign / "exports" / "b.csv").write_text(f"{MORE}i1,,a\n")
+    stopped(campaign)
+    accept(campaign, "rejected_share", because="one row")
+    told: list[str] = []
+    build_release(load_campaign(campaign), told.append)
+    assert not [message for message in told if message.startswith("error:")]
+    [message] = [message for message in told if "rejected_share: " in message]
+    assert message.startswith("accepted for v0002: ")
+    assert "(allowed: 0.00%); accepted by ann: one row" in message
+
+
+def test_a_release_names_the_release_that_it_was_compared_with(campaign):
+    stopped(campaign)
+    folder = accept(campaign, "unseen_judges").release.folder
+    checks = json.loads((folder / "manifest.json").read_text())["checks"]
+    [question] = [c["question"] for c in checks if c["name"] == "unseen_judges"]
+    assert "who are not in v0001" in question
+    for name in ("manifest.json", "report.html", "README.md"):
+        assert "the newest release" not in (folder / name).read_text()
+
+
+def test_a_diff_says_how_many_labels_are_others_new_and_gone(campaign, capsys):
+    stopped(campaign)
+    assert main(["diff", str(campaign), "latest", "candidate", "--no-causes"]) == 0
+    assert "0 labels changed, 1 added\n" in capsys.readouterr().out
+    assert main(["diff", str(campaign), "candidate", "latest", "--no-causes"]) == 0
+    shown = capsys.readouterr().out
+    assert "0 labels changed, 0 added\n1 item that had a label has none now\n" in shown
+    assert main(["diff", str(campaign), "latest", "candidate", "--no-causes", "--json"]) == 0
+    labels = json.loads(capsys.readouterr().out)["labels"]
+    assert labels == {"changed": 0, "added": 1, "removed": 0}
 
 
 def test_who_accepts_a_gate_and_why_stands_in_the_release(campaign, capsys):

@@ -20,7 +20,8 @@ from annot_pipeline.cli import main
 from annot_pipeline.commands.build import build_release
 from annot_pipeline.commands.decisions import publish_candidate, retract, roll_back
 from annot_pipeline.commands.forget import forget
-from annot_pipeline.commands.prune import set_pin
+from annot_pipeline.commands.prune import prune, set_pin
+from annot_pipeline.commands.status import status
 from annot_pipeline.commands.validate import validate
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError, GateError, InputError, StoreError
@@ -99,6 +100,47 @@ def test_releases_manifest_and_report_say_that_a_person_was_forgotten(campaign, 
     assert person.keys() == {"at", "by", "because"}
     publication, _ = build_release(load_campaign(campaign, sets=["seed=3"]), silent)
     assert "decision" not in publication.release.manifest
+
+
+def test_releases_that_are_gone_with_a_person_are_not_called_pruned(campaign, capsys):
+    forgotten(campaign)
+    assert main(["releases", str(campaign)]) == 0
+    assert "  v0002 (forgotten)  " in capsys.readouterr().out
+    assert main(["verify", str(campaign), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["pruned"], document["forgotten"]) == ([], ["v0001", "v0002"])
+    (campaign / "exports" / "c.csv").write_text("item,judge,label\nq1,w7,b\n")
+    build_release(load_campaign(campaign), silent)
+    prune(load_campaign(campaign), 1, progress=silent)
+    assert main(["verify", str(campaign)]) == 0
+    shown = capsys.readouterr().out
+    assert "pruned: v0003\nremoved with a forgotten person: v0001, v0002\n" in shown
+    assert main(["releases", str(campaign)]) == 0
+    assert "  v0003 (pruned)  " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("leave", ["forget", "prune"])
+def test_status_names_no_diff_with_a_release_that_is_gone(campaign, leave):
+    """All labels are others: the gate says to look at the diff, where there is one."""
+    settings = SETTINGS | {"gates": {"label_flips": {"warn": 0.0, "error": None, "minimum": 1}}}
+    (campaign / "campaign.yaml").write_text(json.dumps(settings))
+    rows = without(ROWS).translate(str.maketrans("ab", "ba"))
+    (campaign / "exports" / "a.csv").write_text("item,judge,label\n" + rows.split("\n", 1)[1])
+    if leave == "prune":
+        build_release(load_campaign(campaign), silent)
+        assert "annot diff" in advice(campaign)
+        prune(load_campaign(campaign), 1, progress=silent)
+    else:
+        forgotten(campaign)
+    assert "annot diff" not in advice(campaign)
+    assert "look at corrected exports" in advice(campaign)
+
+
+def advice(campaign: Path) -> str:
+    """What the status says to do about labels that are others."""
+    checks = status(load_campaign(campaign))["release"]["checks"]
+    [do] = [check["do"] for check in checks if check["name"] == "label_flips"]
+    return str(do)
 
 
 @pytest.mark.slow

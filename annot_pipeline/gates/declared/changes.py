@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from annot_pipeline.gates.gate import Gate
-from annot_pipeline.gates.measures import (
-    named,
-    named_by_task,
-)
+from annot_pipeline.gates.measures import named, named_by_task
 from annot_pipeline.gates.since_release import (
     doubtful_items,
     label_flips,
@@ -21,9 +18,7 @@ from annot_pipeline.gates.since_release import (
     vanished_items,
     vanished_judgments,
 )
-from annot_pipeline.stages.gold.metrics import (
-    ReleaseChangeMetrics,
-)
+from annot_pipeline.stages.gold.metrics import ReleaseChangeMetrics
 from annot_pipeline.stages.model_judges.metrics import ModelJudgeMetrics
 
 CHANGES: tuple[Gate[Any], ...] = (

@@ -16,13 +16,8 @@ from annot_pipeline.gates.measures import (
     tasks_without_model,
     unsupported_labels,
 )
-from annot_pipeline.gates.since_release import (
-    certain_share,
-    since_release,
-)
-from annot_pipeline.stages.gold.metrics import (
-    ReleaseChangeMetrics,
-)
+from annot_pipeline.gates.since_release import certain_share, since_release
+from annot_pipeline.stages.gold.metrics import ReleaseChangeMetrics
 from annot_pipeline.stages.labels.metrics import CalibrationMetrics, LabelMetrics
 from annot_pipeline.stages.scores.metrics import ItemScoreMetrics
 

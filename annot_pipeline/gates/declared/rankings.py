@@ -61,8 +61,8 @@ RANKINGS: tuple[Gate[Any], ...] = (
     Gate(
         "segments_in_parts", SegmentRankMetrics, "segment_ranks",
         "share of segments that have outputs unconnected by comparisons, in the worst task",
-        "each connected part is ranked separately; set next_hits.design: tournament, and annot "
-        "hits asks for the missing comparisons",
+        "each connected part is ranked separately; let judges judge outputs of different parts "
+        "together (where judges compare outputs, next_hits.design: tournament asks for that)",
         segments_in_parts, warn=0.1,
     ),
     Gate(

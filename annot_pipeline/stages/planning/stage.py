@@ -13,12 +13,7 @@ from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.stages.model_judges.stage import ANSWER_COLUMNS
 from annot_pipeline.stages.planning.metrics import PlanMetrics
-from annot_pipeline.storage.tables import (
-    StoredTable,
-    StoredTasks,
-    read_verified,
-    verify_table,
-)
+from annot_pipeline.storage.tables import StoredTable, StoredTasks, read_verified, verify_table
 
 if TYPE_CHECKING:
     from annot_pipeline.stages.planning.planning_inputs import PlanningTables

@@ -74,13 +74,7 @@ class RankingMethods(Generic[T]):
 BY_SCORES = RankingMethods[SystemScores]("adjusted", (adjusted_rankings, mean_rankings))
 BY_COMPARISONS = RankingMethods[SystemComparisons](
     "bradley_terry",
-    (
-        bradley_terry_rankings,
-        length_rankings,
-        win_rankings,
-        dominance_rankings,
-        online_rankings,
-    ),
+    (bradley_terry_rankings, length_rankings, win_rankings, dominance_rankings, online_rankings),
 )
 RANKING_METHODS = {"scores": BY_SCORES, "comparisons": BY_COMPARISONS}
 
