@@ -12,8 +12,8 @@ from annot_pipeline.cli.diff import diff_lines
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.config.judges import JudgeSettings
 from annot_pipeline.stages.ingest.declared_judges import (
-    count_undeclared_models,
     declared_judges,
+    undeclared_models,
 )
 from annot_pipeline.storage.keys import pseudonym
 from tests.conftest import build_file, write_small_campaign
@@ -182,16 +182,17 @@ def test_entries_that_give_a_model_two_versions_are_ambiguous_unless_one_is_the_
     assert ambiguous("gpt-*", "*") == []
 
 
-def test_judges_named_like_models_are_counted_where_nobody_says_what_they_are():
+def test_judges_named_like_models_are_told_where_nobody_says_what_they_are():
     names = ["gpt-4", "claude-3-opus", "ann"]
-    assert count_undeclared_models(names, []) == 2
-    assert count_undeclared_models(names, [JudgeSettings(name="*")]) == 2
+    both = {"gpt-4": "openai", "claude-3-opus": "anthropic"}
+    assert undeclared_models(names, []) == both
+    assert undeclared_models(names, [JudgeSettings(name="*")]) == both
     person = [JudgeSettings(name="gpt-4")]
-    assert count_undeclared_models(names, person) == 1
+    assert undeclared_models(names, person) == {"claude-3-opus": "anthropic"}
     models = [JudgeSettings(name="gpt-*", kind="model"), JudgeSettings(name="cl*", kind="model")]
-    assert count_undeclared_models(names, models) == 0
-    assert count_undeclared_models([*names, "grok"], models) == 1
-    assert count_undeclared_models(["grok", "ann"], []) == 0
+    assert undeclared_models(names, models) == {}
+    assert undeclared_models([*names, "grok"], models) == {"grok": "xai"}
+    assert undeclared_models(["grok", "ann"], []) == {}
 
 
 def test_an_entry_may_say_the_family_of_a_system():

@@ -61,6 +61,15 @@ def published_names(metrics: ReleaseMetrics) -> Finding:
     return Finding(metrics.names, "; ".join(filter(None, details)))
 
 
+def undeclared_models(metrics: JudgmentMetrics) -> Finding:
+    """Return the judges with names of models, with their share of the records, the largest first."""
+    judges = sorted(metrics.undeclared_models.items(), key=lambda judge: (-judge[1][1], judge[0]))
+    return named([
+        f"{judge} (family {family}, {share_text(n / metrics.records)} of all records)"
+        for judge, (family, n) in judges
+    ])  # fmt: skip
+
+
 def many_classes(metrics: JudgmentMetrics) -> Finding:
     """Return the most classes of a task that declares none, and the tasks with most."""
     counts = metrics.undeclared_classes
@@ -322,7 +331,7 @@ def unconfirmed_rankings(metrics: SystemRankMetrics) -> Finding:
     }
     limits |= metrics.systems_scored
     return named([
-        f"{task}: {counted(limit['judges'], 'judge')}"
+        f"{task} ({counted(limit['judges'], 'judge')} in all)"
         for task, limit in sorted(limits.items())
         if not limit.get("confirmed", 1) and limit["tested"] + limit.get("too_few", 0)
     ])  # fmt: skip

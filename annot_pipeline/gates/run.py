@@ -54,19 +54,10 @@ def run_gates(
         )
         results.append(
             GateResult(
-                gate.name,
-                stage,
-                gate.table,
-                level,
-                float(finding.value),
-                levels.warn,
-                levels.error,
-                question,
-                detail,
-                do,
-                finding.unchecked,
+                gate.name, stage, gate.table, level, float(finding.value), levels.warn,
+                levels.error, question, detail, do, finding.unchecked,
             )
-        )
+        )  # fmt: skip
     return results
 
 

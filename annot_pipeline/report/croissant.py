@@ -25,44 +25,25 @@ SPDX = re.compile(
 )
 """Licences that are named by their SPDX id, which Croissant wants as an address."""
 
-CONTEXT = {
+OWN_TERMS = (
+    "citeAs column equivalentProperty extract field fileObject fileProperty fileSet format "
+    "includes isLiveDataset jsonPath key md5 parentField path recordSet references regex "
+    "repeated replace samplingRate separator source subField transform"
+)
+"""Terms of Croissant's own vocabulary, which have its prefix."""
+CONTEXT: dict[str, Any] = {name: f"cr:{name}" for name in OWN_TERMS.split()} | {
     "@language": "en",
     "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
     "conformsTo": "dct:conformsTo",
     "cr": "http://mlcommons.org/croissant/",
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
     "dct": "http://purl.org/dc/terms/",
-    "equivalentProperty": "cr:equivalentProperty",
     "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileObject": "cr:fileObject",
-    "fileProperty": "cr:fileProperty",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
     "rai": "http://mlcommons.org/croissant/RAI/",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
     "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
 }
+CONTEXT = dict(sorted(CONTEXT.items()))
 """The context of the specification, whole, as its readers expect it."""
 
 
@@ -139,9 +120,7 @@ def _record_set(table: Mapping[str, Any]) -> dict[str, Any]:
     name = table["name"]
     key = {"key": _ids(name, table["key"])} if GOLD[name].unique else {}
     return {
-        "@type": "cr:RecordSet",
-        "@id": name,
-        "name": name,
+        "@type": "cr:RecordSet", "@id": name, "name": name,
         "description": " ".join(filter(None, (f"One row per {table['row']}.", table.get("note")))),
         **key,
         "field": [
@@ -158,7 +137,7 @@ def _record_set(table: Mapping[str, Any]) -> dict[str, Any]:
             }
             for column in table["columns"]
         ],
-    }
+    }  # fmt: skip
 
 
 def _ids(table: str, columns: Sequence[str]) -> list[dict[str, str]]:

@@ -281,8 +281,8 @@ def differences_to_first(ranked: Sequence[Row], comparisons: pa.Table) -> list[R
     Returns
     -------
     list of dict
-        ``score``, ``ci_low``, ``ci_high``: 0 for the first, less for those behind; empty where no
-        other system has an interval.
+        ``score``, ``ci_low``, ``ci_high``: 0 for the first, less for those behind, with the
+        ``reason`` where there is no interval; empty where no other system has one.
     """
     first = ranked[0]
     chosen = pc.and_(
@@ -293,9 +293,10 @@ def differences_to_first(ranked: Sequence[Row], comparisons: pa.Table) -> list[R
     rows = [by_system.get(row["system"], {}) for row in ranked]
     if not any(row.get("ci_low") is not None for row in rows):
         return []
-    ends = [(row.get("difference"), row.get("ci_low"), row.get("ci_high")) for row in rows]
-    ends[0] = 0.0, 0.0, 0.0
-    return [dict(zip(("score", "ci_low", "ci_high"), own, strict=True)) for own in ends]
+    ends = {"score": "difference", "ci_low": "ci_low", "ci_high": "ci_high", "reason": "reason"}
+    differences = [{name: row.get(column) for name, column in ends.items()} for row in rows]
+    differences[0] = {"score": 0.0, "ci_low": 0.0, "ci_high": 0.0, "reason": None}
+    return differences
 
 
 def comparison_figures(comparisons: pa.Table, alpha: float, rankings: pa.Table) -> list[Drawn]:

@@ -70,15 +70,35 @@ def contents(
 
 def test_the_first_is_named_with_its_lead_and_whoever_is_not_shown_to_be_worse():
     three = ranked("t", ("a", 1, 1), ("b", 2, 1), ("c", 3, 3))
-    tile = winner_tile(contents(three, [pair("t", "b", "a", -2.5, beats=False)]))
+    third = pair("t", "c", "a", -9, beats=False)
+    tile = winner_tile(contents(three, [pair("t", "b", "a", -2.5, beats=False), third]))
     assert (tile.value, tile.anchor) == ("a", "rankings")
     assert tile.words == "2.500 points (1.500 to 3.500) ahead of b; b is not shown to be worse"
     assert tile.sentence == (
         "a leads b by 2.500 points (1.500 to 3.500), 1 of 2 other systems is not shown to be worse"
     )
-    tile = winner_tile(contents(three, [pair("t", "b", "a", -0.5, beats=False)]))
+    tile = winner_tile(contents(three, [pair("t", "b", "a", -0.5, beats=False), third]))
     assert "perhaps by chance" in tile.words
     assert "perhaps by chance" in tile.sentence
+
+
+def test_pairs_that_were_not_tested_are_told_apart():
+    """No interval is no verdict: neither by chance nor not worse."""
+    three = ranked("t", ("a", 1, 1), ("b", 2, 1), ("c", 3, 1))
+    untested = {"ci_low": None, "ci_high": None, "reason": "too few judges"}
+    pairs = [pair("t", "b", "a", -2.5, beats=False), pair("t", "c", "a", -9, beats=False)]
+    tile = winner_tile(contents(three, [pairs[0] | untested, pairs[1]]))
+    assert tile.sentence == (
+        "a leads b by 2.500 points, not tested (too few judges), 1 of 1 other system tested is not "
+        "shown to be worse, 1 not tested (too few judges)"
+    )
+    assert tile.words.split("; ")[1:] == [
+        "c is not shown to be worse", "1 not tested (too few judges)"
+    ]  # fmt: skip
+    tile = winner_tile(contents(three, [pairs[0], pairs[1] | untested]))
+    assert "a leads b by 2.500 points (1.500 to 3.500), 1 of 1 other system" in tile.sentence
+    tile = winner_tile(contents(three, [row | untested for row in pairs]))
+    assert "by chance" not in tile.sentence
 
 
 def test_failures_come_first_then_what_is_near_to_failing_then_gold_before_files():

@@ -101,9 +101,11 @@ RANKINGS: tuple[Gate[Any], ...] = (
     ),
     Gate(
         "too_few_judges_to_rank", SystemRankMetrics, "system_rankings",
-        "number of tasks without two systems that have enough judges and segments for clusters",
-        "clusters are null: they need 10 effective judges and 20 segments (or documents, if "
-        "mapped); let more judges judge both systems, or spread judgments more evenly over judges",
+        "number of tasks without clusters of systems, because no pair of systems has 10 effective "
+        "judges and 20 segments",
+        "read ranks with their intervals, and leave clusters out; for clusters, let more judges "
+        "judge both systems of a pair, on more segments (or documents, if mapped), and spread "
+        "judgments evenly over judges",
         unconfirmed_rankings, warn=0,
     ),
     Gate(

@@ -16,6 +16,7 @@ from annot_pipeline.gates.measures import (
     repeated_answers,
     superseded_by_order,
     swallowed_rows,
+    undeclared_models,
 )
 from annot_pipeline.stages.gold.metrics import (
     CostMetrics,
@@ -120,9 +121,10 @@ RECORDS: tuple[Gate[Any], ...] = (
     Gate(
         "undeclared_models", JudgmentMetrics, "settled",
         "number of judges with the name of a language model, counted as people",
-        'declare them: judges: [{name: "gpt-*", kind: model}]; if they are people, list them there'
-        " too",
-        lambda m: Finding(m.undeclared_models), warn=0,
+        "their answers are mixed with those of people: look up their names in the exports, and "
+        'declare them: judges: [{name: "gpt-*", kind: model}]; if they are people, list them there '
+        "without kind",
+        undeclared_models, warn=0,
     ),
     Gate(
         "look_alikes", JudgmentMetrics, "settled",

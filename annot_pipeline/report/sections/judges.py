@@ -82,17 +82,12 @@ def judges(contents: Contents) -> dict[str, Any]:
     listed = _by_concern(contents.judges)
     columns, rows = _table(listed)
     return {
-        "verdicts": by_controls or by_labels,
-        "by_labels": not by_controls,
-        "pseudonymize": contents.settings["privacy"]["pseudonymize"],
-        "quality": quality,
+        "verdicts": by_controls or by_labels, "by_labels": not by_controls,
+        "pseudonymize": contents.settings["privacy"]["pseudonymize"], "quality": quality,
         "has_contrast": quality["test"] in TESTS_WITH_CONTRAST,
         "has_level": quality["test"] not in SCREENINGS,
-        "families": families_text(facts["families"]),
-        "columns": columns,
-        "rows": rows,
-        "ids": _ids(listed),
-        "n_judges": len(contents.judges),
+        "families": families_text(facts["families"]), "columns": columns, "rows": rows,
+        "ids": _ids(listed), "n_judges": len(contents.judges),
         "accuracy_drawings": accuracy_figures(tables["judges"]),
         "control_drawings": [
             *judge_figures(tables["judges"], quality["alpha"]),
@@ -102,7 +97,7 @@ def judges(contents: Contents) -> dict[str, Any]:
             tables["judge_confusion"], tables["judges"], tables["prevalence"]
         ),
         "n_confused_tasks": count_tasks(tables["judge_confusion"]),
-    }
+    }  # fmt: skip
 
 
 def judge_anchors(contents: Contents) -> dict[str, str]:

@@ -19,6 +19,7 @@ from annot_pipeline.report.release_figures import (
     best_systems,
     differences_to_first,
     headline_ranking,
+    most_frequent_reason,
 )
 from annot_pipeline.report.render import in_words, interval, number, without_rounding
 from annot_pipeline.report.sections.changes import changed_rows
@@ -261,17 +262,25 @@ def winner_tile(contents: Contents) -> Tile:
     best, which = best_systems(rows)
     name, rest = rows[0]["system"], [system for system in best if system != rows[0]["system"]]
     ahead, perhaps = _lead(contents, rows)
+    behind = differences_to_first(rows, contents.tables["system_comparisons"])
+    untested = [row | own for own, row in zip(behind, rows, strict=False) if own["ci_low"] is None]
     second = rows[1]["system"]
     sentences = [f"{name} leads {second}{' by ' * bool(ahead)}{ahead}{perhaps}"]
     tile_words = [f"{ahead} ahead of {second}{perhaps}"] if ahead else []
     if rest:
+        rest = [name for name in rest if name not in {row["system"] for row in untested}]
         worse = f"{'is' if len(rest) == 1 else 'are'} not shown to be worse"
-        tile_words.append(f"{first_of(rest, FEW)} {worse}")
-        sentences.append(f"{len(rest):,} of {counted(len(rows) - 1, 'other system')} {worse}")
+        tile_words.append(f"{first_of(rest, FEW)} {worse}" if rest else "")
+        n_tested = counted(len(rows) - 1 - len(untested), "other system")
+        sentences.append(f"{len(rest):,} of {n_tested}{' tested' * bool(untested)} {worse}")
     elif which != "alone":
         tile_words.append("better than all others" if "not shown" in which else which)
         sentences.append(tile_words[-1])
-    return Tile("First", name, "; ".join(tile_words), "rankings", ", ".join(sentences))
+    if untested:
+        why = most_frequent_reason(untested)
+        sentences.append(f"{len(untested):,} not tested" + f" ({why})" * bool(why))
+    words = "; ".join(filter(None, [*tile_words, *sentences[2:]]))
+    return Tile("First", name, words, "rankings", ", ".join(sentences))
 
 
 def _without_references(contents: Contents, task: str, rows: list[Row]) -> list[Row]:
@@ -311,8 +320,11 @@ def _lead(contents: Contents, rows: Sequence[Row]) -> tuple[str, str]:
         return "", ""
     low, high = behind[1]["ci_low"], behind[1]["ci_high"]
     ahead = f"{number(-behind[1]['score'])} {UNITS.get(rows[0]['method'], '')}".rstrip()
-    perhaps = ", perhaps by chance" * (low is None or low <= 0 <= high)
-    return ahead + (f" ({interval(-high, -low)})" if low is not None else ""), perhaps
+    if low is None:
+        why = behind[1]["reason"]
+        return ahead, ", not tested" + f" ({why})" * bool(why)
+    perhaps = ", perhaps by chance" * (low <= 0 <= high)
+    return f"{ahead} ({interval(-high, -low)})", perhaps
 
 
 def _agreement_tile(contents: Contents) -> Tile:

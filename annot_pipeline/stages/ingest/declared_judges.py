@@ -89,18 +89,18 @@ def _contradict(
     return one.kind == "model" and not is_same and not matched[first] < matched[second]
 
 
-def count_undeclared_models(names: Iterable[str], settings: Sequence[JudgeSettings]) -> int:
-    """Return the number of judges who are named like language models and count as people.
+def undeclared_models(names: Iterable[str], settings: Sequence[JudgeSettings]) -> dict[str, str]:
+    """Return judges who are named like language models and count as people, with the family.
 
     Those whom an entry other than ``*`` calls people are people.
     """
     names = list(names)
     entries = {name: entry_for(name, settings) for name in names}
     has_models = any(entry is not None and entry.kind == "model" for entry in entries.values())
-    return sum(
-        (entry := entries[name]) is None or (entry.kind != "model" and entry.name == "*")
-        for name in model_families(names, has_models=has_models)
-    )
+    return {
+        name: family for name, family in model_families(names, has_models=has_models).items()
+        if (entry := entries[name]) is None or (entry.kind != "model" and entry.name == "*")
+    }  # fmt: skip
 
 
 def _unused(

@@ -7,13 +7,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from annot_pipeline.config.judges import (
-    Judges,
-    entry_for,
-    plain_name,
-    prompt_hash,
-    versioned_name,
-)
+from annot_pipeline.config.judges import Judges, entry_for, plain_name, prompt_hash, versioned_name
 from annot_pipeline.contracts import REAL, TEXT
 
 UsedJudges = Literal["all", "human", "model"]
@@ -61,10 +55,7 @@ def judge_kinds(names: pa.Table, judges: Judges, pseudonym_of: Callable[[str], s
 
 
 def _model(
-    name: str,
-    recorded: Mapping[str, Any],
-    declared: Mapping[str, Any],
-    taken: Collection[str],
+    name: str, recorded: Mapping[str, Any], declared: Mapping[str, Any], taken: Collection[str]
 ) -> dict[str, Any]:
     """Return what is known of a model; what its records say wins over what is declared."""
     version = recorded["version"] or declared["version"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -27,7 +28,7 @@ from annot_pipeline.runtime.partitions import (
     write_partition,
 )
 from annot_pipeline.runtime.stage import Stage
-from annot_pipeline.stages.ingest.declared_judges import count_undeclared_models
+from annot_pipeline.stages.ingest.declared_judges import undeclared_models
 from annot_pipeline.stages.ingest.item_versions import (
     changed_items,
     item_versions,
@@ -153,13 +154,23 @@ def settle_judgments(context: StageContext) -> StageOutput[JudgmentMetrics]:
         repeated_answers=repeated_answers(audits, context, record_files),
         changed_items=changed_items(versions),
         used_judges=dict(used),
-        undeclared_models=count_undeclared_models(
-            kinds["judge"].to_pylist(), settings.judges.declared
-        ),
+        undeclared_models=_undeclared_models(kinds, names, settings.judges.declared),
         slices=slices,
     )
     all_tables = {**tables, "tasks": tasks, "judge_kinds": kinds, "item_texts": item_texts}
     return StageOutput(all_tables, metrics, documents)
+
+
+def _undeclared_models(
+    kinds: pa.Table, names: pa.Table, declared: Sequence[JudgeSettings]
+) -> dict[str, tuple[str, int]]:
+    """Return family and records of judges named like models who count as people, by public name."""
+    public = dict(zip(*(kinds[name].to_pylist() for name in ("judge", "judge_id")), strict=True))
+    records = Counter[str]()
+    models = undeclared_models(public, declared)
+    for row in names.to_pylist() if models else ():
+        records[row["judge"]] += row["records"]
+    return {public[name]: (family, records[name]) for name, family in models.items()}
 
 
 def _quoted_names(context: StageContext, inputs: Mapping[str, Any]) -> list[str]:

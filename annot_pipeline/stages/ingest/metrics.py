@@ -123,7 +123,8 @@ class JudgmentMetrics(StageMetrics):
     kinds, used_judges
         Kind of each task, and whose judgments it uses: of all, human, or model.
     undeclared_models
-        Number of judges who are named like language models and count as people.
+        Of judges who are named like language models and count as people, by published name: the
+        family of models, and the number of records.
     changed_items
         Items with several texts, with their tasks.
     slices
@@ -147,6 +148,6 @@ class JudgmentMetrics(StageMetrics):
     experts_disagree: list[str]
     repeated_answers: list[RepeatedAnswers]
     used_judges: dict[str, str]
-    undeclared_models: int
+    undeclared_models: dict[str, tuple[str, int]]
     changed_items: list[str] = field(default_factory=list)
     slices: dict[str, list[str]] = field(default_factory=dict)

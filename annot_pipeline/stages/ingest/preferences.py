@@ -9,12 +9,7 @@ import pyarrow.compute as pc
 from annot_pipeline.config import Source
 from annot_pipeline.contracts import PREFERENCES
 from annot_pipeline.errors import shorten
-from annot_pipeline.stages.ingest.expressions import (
-    Values,
-    evaluate,
-    first_reason,
-    for_each_value,
-)
+from annot_pipeline.stages.ingest.expressions import Values, evaluate, first_reason, for_each_value
 from annot_pipeline.stages.ingest.record_cells import RecordCells, reason_where
 
 TIE = "tie"
