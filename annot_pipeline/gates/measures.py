@@ -62,7 +62,7 @@ def published_names(metrics: ReleaseMetrics) -> Finding:
 
 
 def undeclared_models(metrics: JudgmentMetrics) -> Finding:
-    """Return the judges with names of models, with their share of the records, the largest first."""
+    """Return the judges with names of models, the largest share of the records first."""
     judges = sorted(metrics.undeclared_models.items(), key=lambda judge: (-judge[1][1], judge[0]))
     return named([
         f"{judge} (family {family}, {share_text(n / metrics.records)} of all records)"
