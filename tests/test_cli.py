@@ -351,6 +351,30 @@ def test_a_mistyped_command_is_answered_with_the_likely_one(capsys):
         assert answer in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("command", "needed", "typed"),
+    [
+        (("rollback", "v0001"), "--because TEXT", "--because"),
+        (("retract", "v0001"), "--because TEXT", "--because"),
+        (("forget", "ann"), "--because TEXT", "--because"),
+        (("prune",), "--keep N", "annot prune "),
+    ],
+)
+def test_an_option_that_is_needed_is_shown_so_and_asked_for(
+    capsys, campaign, command, needed, typed
+):
+    with pytest.raises(SystemExit):
+        main([command[0], "--help"])
+    usage = " ".join(capsys.readouterr().out.split("\n\n")[0].split())
+    assert f" {needed} " in usage
+    assert f"[{needed}]" not in usage
+    status, _, error = run(capsys, command[0], campaign, *command[1:])
+    assert status == 2
+    assert error.startswith("annot: ")  # ours, not that of the parser
+    [do] = [line for line in error.splitlines() if "do:" in line]
+    assert typed in do
+
+
 def test_quiet_and_verbose_exclude_each_other(capsys, campaign):
     with pytest.raises(SystemExit) as end:
         main(["status", str(campaign), "-q", "-v"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence, Set
 from functools import cache, partial
@@ -16,7 +17,7 @@ import pyarrow.parquet as pq
 from annot_pipeline.audit.diff.output import add_lines
 from annot_pipeline.audit.diff.releases import Diff, diff_releases
 from annot_pipeline.config import LoadedCampaign
-from annot_pipeline.errors import Problem, StoreError
+from annot_pipeline.errors import Problem, StoreError, first_of
 from annot_pipeline.storage.manifest_changes import (
     code_changes,
     export_changes,
@@ -33,7 +34,7 @@ VALUES = {"labels": "label", "scores": "raw_mean"}
 STATISTICS = ("agreement", "label_calibration")
 """Tables with a value a task and statistic: metrics, beside the figures of the manifest."""
 MOST = 20
-"""Judgments of a change that are shown."""
+"""Judgments of a change, and metrics beside one that does not exist, that are shown."""
 
 
 def bisect_name(
@@ -281,10 +282,14 @@ def _no_such(
     items = filter(None, release.table("items")["item"].to_pylist()[:100_000])
     names = {*metrics, *(metric.rpartition(".")[2] for metric in metrics), *items}
     near = difflib.get_close_matches(name, sorted(names), 3)
+    words = {word: metric for metric in metrics[::-1] for word in re.split(r"[._]", metric)}
+    near = near or [words[word] for word in difflib.get_close_matches(name.lower(), words, 3)]
     what = f"no item or metric {name}" if metrics else f"no item {name}"
     where = f" in task {task}" if task else ""
-    allowed = f"like it: {', '.join(near)}" if near else ""
-    problem = Problem("NAME", f"{release.version} has {what}{where}", allowed)
+    do = f"did you mean {' or '.join(near)}?" if near else ""
+    others = [metric for metric in metrics if not metric.startswith("gates.")]
+    allowed = f"an item, a gate, or a metric: {first_of(others, MOST)}" if metrics else ""
+    problem = Problem("NAME", f"{release.version} has {what}{where}", allowed, do)
     return StoreError("nothing to look for", [problem])
 
 

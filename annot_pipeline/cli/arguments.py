@@ -28,12 +28,20 @@ class Command(NamedTuple):
     arguments: tuple[Argument, ...]
 
     def add_to(self, parser: argparse.ArgumentParser) -> None:
-        """Add the arguments, and what runs them."""
-        for names, options in (*self.arguments, JSON):
-            parser.add_argument(*names, **options)
+        """Add the arguments, and what runs them.
+
+        The usage shows which options are needed; where one is missing, the command says what to do.
+        """
+        actions = [parser.add_argument(*names, **options) for names, options in self.arguments]
+        parser.add_argument(*JSON[0], **JSON[1])
         one_of = parser.add_mutually_exclusive_group()
         for names, options in (QUIET, VERBOSE):
             one_of.add_argument(*names, **options)
+        needed = [action for action in actions if action.required and action.option_strings]
+        if needed:
+            parser.usage = parser.format_usage().removeprefix("usage: ")
+        for action in needed:
+            action.required = False
         parser.set_defaults(run=self.run)
 
     def run(self, arguments: argparse.Namespace) -> int:
@@ -132,14 +140,15 @@ BUILD = (
     flag("--candidate", "publish nothing: keep the tables as a candidate, to be looked at"),
     flag("--keep", "keep the candidate also after the next publication"),
 )
-BECAUSE = option("--because", "why (needed; kept with the decision)", "TEXT", default="")
+WHY = "why (kept with the decision)"
+BECAUSE = option("--because", WHY, "TEXT", default="", required=True)
 BY = option("--by", "who decided (default: the user of this process)", "NAME")
 PUBLISH = (
     *CAMPAIGN,
     option("--candidate", "run of the candidate, its first characters, or latest", "RUN"),
     option("--accept", "a gate that failed and is accepted (repeatable)", "GATE", action="append",
            default=[]),
-    BECAUSE,
+    option("--because", f"{WHY}; needed with --accept", "TEXT", default=""),
     BY,
     option("--to", "copy a release to a new folder, or to a dataset of the Hugging Face Hub",
            "FOLDER|hf://OWNER/NAME"),

@@ -57,7 +57,10 @@ def decision(because: str, by: str | None, accepted: tuple[str, ...] = ()) -> De
             rule = f"must be one line of at most {LONGEST:,} printable characters"
             raise ConfigError("a decision is read by everybody", [Problem(option, rule)])
     if not any(map(str.isalnum, because)):
-        problem = Problem("--because", "gives no reason", do='write why in place of "..."')
+        what, do = "gives no reason", 'write why in place of "..."'
+        if not because:
+            what, do = "is missing", 'add --because "..." with the reason'
+        problem = Problem("--because", what, do=do)
         raise ConfigError("a decision needs a reason", [problem])
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return Decision(by or _user(), now, because, accepted)

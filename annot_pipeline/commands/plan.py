@@ -212,15 +212,10 @@ def _task(
     variances = {kind: float(_value(rows, kind) or 0) for kind in KINDS}
     measured = rows["detectable_difference"]
     return {
-        "task": name,
-        "variances": variances,
-        "judges": measured["n_judges"],
-        "systems": n_systems,
-        "detectable_difference": measured["value"],
-        "detectable_reason": measured["reason"],
-        "shared_documents": n_shared,
-        "warning": _warning(n_shared, measured),
-    } | _designs(variances, params.systems or n_systems, params)
+        "task": name, "variances": variances, "judges": measured["n_judges"], "systems": n_systems,
+        "detectable_difference": measured["value"], "detectable_reason": measured["reason"],
+        "shared_documents": n_shared, "warning": _warning(n_shared, measured),
+    } | _designs(variances, params.systems or n_systems, params)  # fmt: skip
 
 
 def _warning(n_shared: int, measured: Mapping[str, Any]) -> str | None:

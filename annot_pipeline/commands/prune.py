@@ -39,7 +39,7 @@ WAITING = "a build publishes; waiting"
 
 def prune(
     campaign: LoadedCampaign,
-    keep: int,
+    keep: int | None,
     *,
     gone: bool | Sequence[str] = False,
     dry_run: bool = False,
@@ -76,9 +76,10 @@ def prune(
         A release that stays cannot be read, or is away, so that nobody knows what it needs; or gold
         or the store cannot be written.
     """
-    if keep < 1:
-        do = "keep 1 or more: the newest release is what readers get"
-        raise ConfigError("no release would stay", [Problem("--keep", f"is {keep}", do=do)])
+    if keep is None or keep < 1:
+        what = "is missing" if keep is None else f"is {keep}"
+        do = f"annot prune {campaign.typed} --keep N keeps the N newest releases, 1 or more"
+        raise ConfigError("no release would stay", [Problem("--keep", what, do=do)])
     store = Store(campaign.store)
     store.refuse_foreign(campaign.folder)
     releases = Releases.for_campaign(campaign)

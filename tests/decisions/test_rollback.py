@@ -359,9 +359,11 @@ def test_bisect_of_metrics_is_the_mean_of_all_tasks(tmp_path):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("single_judgement_items", "like it: single_judgment_items"),
-        ("agreement.alpha_nomial", "like it: agreement.alpha_nominal"),
-        ("i99", "like it: i9"),
+        ("single_judgement_items", "did you mean single_judgment_items"),
+        ("agreement.alpha_nomial", "did you mean agreement.alpha_nominal"),
+        ("i99", "did you mean i9"),
+        ("nominl", "did you mean agreement.alpha_nominal"),
+        ("nothing like it", "an item, a gate, or a metric: agreement.alpha_nominal, "),
         ("untested", "several metrics end with untested"),
     ],
 )
