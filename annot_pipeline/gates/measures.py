@@ -24,9 +24,9 @@ def named(names: Sequence[str]) -> Finding:
     return Finding(len(names), first_of(names))
 
 
-def named_by_task(names: Mapping[str, Sequence[str]]) -> Finding:
+def named_by_task(names: Mapping[str, Sequence[str]], between: str = " ") -> Finding:
     """Return how many names there are in all tasks, and the first of them."""
-    return named([f"{task} {name}" for task in sorted(names) for name in names[task]])
+    return named([f"{task}{between}{name}" for task in sorted(names) for name in names[task]])
 
 
 def total(counts: Mapping[str, int]) -> int:

@@ -116,7 +116,7 @@ class Pages:
         texts = self._rows("texts", version, ("items",), {"names": [item, *item.split(" | ")]})
         judgments = self.listed("judgments", version, named, 0)
         if not classes and not judgments:
-            problem = Problem(f"{task}, {item}", "no judgment is about it")
+            problem = Problem(f"{task}/{item}", "no judgment is about it")
             raise StoreError(f"{version} has no such item", [problem])
         places = {
             (row["source_file"], row["source_digest"], row["source_row"])

@@ -119,6 +119,16 @@ def test_releases_that_are_gone_with_a_person_are_not_called_pruned(campaign, ca
     assert "  v0003 (pruned)  " in capsys.readouterr().out
 
 
+def test_a_file_that_had_rows_of_the_person_only_is_not_warned_of(campaign):
+    (campaign / "exports" / "c.csv").write_text(f"item,judge,label\nk1,{PERSON},b\n")
+    (campaign / "exports" / "d.csv").write_text("item,judge,label\n")
+    build_release(load_campaign(campaign), silent)
+    forgotten(campaign)
+    checks = Releases(campaign / "gold").get().manifest["checks"]
+    [detail] = [check["detail"] for check in checks if check["name"] == "empty_exports"]
+    assert detail == "exports/d.csv"
+
+
 @pytest.mark.parametrize("leave", ["forget", "prune"])
 def test_status_names_no_diff_with_a_release_that_is_gone(campaign, leave):
     """All labels are others: the gate says to look at the diff, where there is one."""

@@ -165,7 +165,7 @@ RECORDS: tuple[Gate[Any], ...] = (
         "number of items decided by experts but without any judgment that counts",
         "check the spelling of the item names; withdraw wrong decisions, or map item to one "
         "spelling",
-        lambda m: named_by_task(m.decided_not_judged), warn=0,
+        lambda m: named_by_task(m.decided_not_judged, "/"), warn=0,
     ),
     Gate(
         "decided_new_classes", LabelMetrics, "labels",

@@ -106,7 +106,7 @@ def changed_items(versions: pa.Table) -> list[str]:
     """Return the items that have several texts, with their tasks."""
     earlier = versions.filter(pc.invert(versions["is_current"]))
     names = zip(earlier["task"].to_pylist(), earlier["item"].to_pylist(), strict=True)
-    return [f"{task} {item}" for task, item in dict.fromkeys(names)]
+    return [f"{task}/{item}" for task, item in dict.fromkeys(names)]
 
 
 def without_split_versions(ends: Sequence[str], versions: pa.Table) -> list[str]:

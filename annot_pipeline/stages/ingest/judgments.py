@@ -54,8 +54,10 @@ from annot_pipeline.stages.ingest.repeated_answers import repeated_answers
 from annot_pipeline.stages.ingest.resolve_tasks import resolve_tasks, unused_settings
 from annot_pipeline.stages.shared.account_records import whole_account
 from annot_pipeline.stages.shared.name_search import CellNames, reader_without_names
+from annot_pipeline.storage.archive import export_sha256
 from annot_pipeline.storage.files import TEMPORARY
 from annot_pipeline.storage.keys import pseudonym, published_digest
+from annot_pipeline.storage.marked_folder import WITHOUT_FORGOTTEN
 from annot_pipeline.storage.queries import Items, Queries, Tasks
 from annot_pipeline.storage.tables import (
     StoredTable,
@@ -128,7 +130,7 @@ def settle_judgments(context: StageContext) -> StageOutput[JudgmentMetrics]:
         records=n_records,
         fates=fates,
         files=accounting,
-        empty_files=[row["source_file"] for row in accounting if not row["rows_read"]],
+        empty_files=_empty_files(context, record_files),
         rejections=rejections_with_lines(
             context,
             rejection_kinds(audits, tables["settled"], accounting),
@@ -147,7 +149,7 @@ def settle_judgments(context: StageContext) -> StageOutput[JudgmentMetrics]:
         undeclared_classes=undeclared_classes(audits, tasks, tables["settled"]),
         superseded_by_order=superseded_by_order(audits),
         experts_disagree=[
-            f"{row['task']} {row['item']} ({first_of(list(map(shorten, row['labels'])))})"
+            f"{row['task']}/{row['item']} ({first_of(list(map(shorten, row['labels'])))})"
             for audit in audits
             for row in audit["experts_disagree"]
         ],
@@ -159,6 +161,14 @@ def settle_judgments(context: StageContext) -> StageOutput[JudgmentMetrics]:
     )
     all_tables = {**tables, "tasks": tasks, "judge_kinds": kinds, "item_texts": item_texts}
     return StageOutput(all_tables, metrics, documents)
+
+
+def _empty_files(context: StageContext, record_files: pa.Table) -> list[str]:
+    """Return exports without any row, but not those whose rows were all of forgotten people."""
+    empty = [row for row in record_files.to_pylist() if not row["rows"]]
+    copies = (context.store.root / WITHOUT_FORGOTTEN).glob("*") if empty else ()
+    emptied = {export_sha256(path) for path in copies}
+    return [row["source_file"] for row in empty if row["source_sha256"] not in emptied]
 
 
 def _undeclared_models(
