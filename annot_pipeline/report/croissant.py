@@ -32,17 +32,12 @@ OWN_TERMS = (
 )
 """Terms of Croissant's own vocabulary, which have its prefix."""
 CONTEXT: dict[str, Any] = {name: f"cr:{name}" for name in OWN_TERMS.split()} | {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "conformsTo": "dct:conformsTo",
-    "cr": "http://mlcommons.org/croissant/",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/",
+    "@language": "en", "@vocab": "https://schema.org/", "conformsTo": "dct:conformsTo",
+    "cr": "http://mlcommons.org/croissant/", "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"}, "dct": "http://purl.org/dc/terms/",
     "examples": {"@id": "cr:examples", "@type": "@json"},
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "sc": "https://schema.org/",
-}
+    "rai": "http://mlcommons.org/croissant/RAI/", "sc": "https://schema.org/",
+}  # fmt: skip
 CONTEXT = dict(sorted(CONTEXT.items()))
 """The context of the specification, whole, as its readers expect it."""
 
@@ -58,20 +53,15 @@ def croissant(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "creator": [{"@type": "sc:Organization", "name": name} for name in about["creators"]],
     }
     return {
-        "@context": CONTEXT,
-        "@type": "sc:Dataset",
-        "conformsTo": "http://mlcommons.org/croissant/1.0",
-        "name": title(manifest),
-        "description": described(manifest),
-        "datePublished": manifest["created_at"],
-        "version": f"{int(manifest['version'][1:])}.0.0",
-        "isLiveDataset": False,
-        "citeAs": citation(manifest),
-        **{key: value for key, value in optional.items() if value},
+        "@context": CONTEXT, "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.0", "name": title(manifest),
+        "description": described(manifest), "datePublished": manifest["created_at"],
+        "version": f"{int(manifest['version'][1:])}.0.0", "isLiveDataset": False,
+        "citeAs": citation(manifest), **{key: value for key, value in optional.items() if value},
         **_responsible_ai(manifest),
         "distribution": [entry for table in manifest["tables"] for entry in _distribution(table)],
         "recordSet": [_record_set(table) for table in manifest["tables"]],
-    }
+    }  # fmt: skip
 
 
 def _responsible_ai(manifest: Mapping[str, Any]) -> dict[str, str]:

@@ -171,8 +171,7 @@ def _filtered(manifest: Manifest, judges: pa.Table) -> dict[str, Any]:
     return {
         "is_tested": any(row["verdict"] != "untested" for row in rows),
         "is_doubtful": levels.get("inconsistent_judges", "pass") != "pass",
-        "by_controls": by_controls,
-        "by_labels": by_labels,
+        "by_controls": by_controls, "by_labels": by_labels,
         "has_contrast": quality["test"] in TESTS_WITH_CONTRAST,
         "has_level": quality["test"] not in SCREENINGS,
         "counts": [
@@ -191,7 +190,7 @@ def _filtered(manifest: Manifest, judges: pa.Table) -> dict[str, Any]:
             for (verdict, reason), n in sorted(reasons.items(), key=lambda pair: -pair[1])
             if reason
         ],
-    }
+    }  # fmt: skip
 
 
 def _adjudicated(manifest: Manifest, label_counts: pa.Table) -> Iterator[tuple[Any, ...]]:
@@ -258,8 +257,7 @@ def _limits(manifest: Manifest, gold: Gold) -> dict[str, Any]:
     rows = zip(verdicts, gold["judges"]["dropped"].to_pylist(), strict=True)
     certainty = manifest["facts"]["certainty"].values()
     return {
-        "n_labels": n,
-        "n_uncertain": n_uncertain,
+        "n_labels": n, "n_uncertain": n_uncertain,
         "uncertain_share": share_text(n_uncertain / max(n, 1)),
         "n_other_labels": sum(rests["other_label"] for rests in certainty),
         "n_single": sum(row["n"] for row in gold["labels"].to_pylist() if row["n_judgments"] == 1),
@@ -274,7 +272,7 @@ def _limits(manifest: Manifest, gold: Gold) -> dict[str, Any]:
             for check in manifest["checks"]
             if check["level"] != "pass"
         ],
-    }
+    }  # fmt: skip
 
 
 def _whole(text: str) -> Marked:

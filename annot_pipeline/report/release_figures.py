@@ -253,16 +253,11 @@ def ranking_figures(
             behind = differences_to_first(ranked, comparisons) if comparisons else []
             drawn = behind or ranked
             svg = figures.ranking_svg(
-                [row["system"] for row in ranked],
-                _numbers(drawn, "score"),
-                _numbers(drawn, "ci_low"),
-                _numbers(drawn, "ci_high"),
-                _numbers(ranked, "cluster"),
-                method,
-                why_no_intervals=most_frequent_reason(ranked),
-                tied=[row["rank_low"] == 1 for row in ranked] if behind else (),
-                unit=unit,
-            )
+                [row["system"] for row in ranked], _numbers(drawn, "score"),
+                _numbers(drawn, "ci_low"), _numbers(drawn, "ci_high"), _numbers(ranked, "cluster"),
+                method, why_no_intervals=most_frequent_reason(ranked),
+                tied=[row["rank_low"] == 1 for row in ranked] if behind else (), unit=unit,
+            )  # fmt: skip
             shown = f"{f'{unit}, ' * bool(unit)}{counted(len(rows), 'system')}"
             drawings.append(Drawn(f"Ranking by {method}, {task}{part}{left_out}", svg, shown))
     return drawings

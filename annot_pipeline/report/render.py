@@ -104,12 +104,13 @@ def constant_columns(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -
     """Return the numbers of the columns that are the same in all rows.
 
     The first column is none of them, nor are those that only a section knows how to write, unless
-    the reader can choose one of their values.
+    the reader can choose one of their values; nor one that ``stays``, as the verdict refers to it.
     """
     return [
         n for n, c in enumerate(columns)
         if n > 0 and len(rows) >= FEWEST and all(row[n] == rows[0][n] for row in rows)
         and (c.kind.split()[0] in (*WORDS, *NUMBERS) or "choose" in c.kind)
+        and "stays" not in c.kind
     ]  # fmt: skip
 
 

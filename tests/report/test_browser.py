@@ -146,6 +146,15 @@ def test_a_phone_shows_figures_whole(browser, reports, name):
         assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
+@pytest.mark.parametrize("name", ["example", "full", "hostile"])
+def test_a_phone_cuts_nothing_of_the_first_screen(browser, reports, name):
+    cut = """all => all.filter(e => getComputedStyle(e).overflow === "hidden"
+      && (e.scrollHeight > e.clientHeight + 1 || e.scrollWidth > e.clientWidth + 1)).length"""
+    with Visit(browser, reports[name], viewport={"width": 390, "height": 844}) as page:
+        assert page.locator("#use *").evaluate_all(cut) == 0
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
 def rows_of(page: Any, table: str) -> list[str]:
     actual: list[str] = page.locator(f"{table} tbody tr:not([hidden]) th").all_inner_texts()
     return actual

@@ -101,17 +101,18 @@ def test_pairs_that_were_not_tested_are_told_apart():
     assert "by chance" not in tile.sentence
 
 
-def test_failures_come_first_then_what_is_near_to_failing_then_gold_before_files():
+def test_failures_come_first_then_results_judges_rows_and_files():
     checks = [
-        {"name": name, "level": level, "value": value, "error": error}
-        for name, level, value, error in (
-            ("files", "warn", 3, None), ("rejected", "warn", 0.2, 0.5), ("fine", "pass", 0, 1),
-            ("failed", "error", 0.9, 0.5), ("unseen", "warn", 0.4, 0.5),
-            ("labels", "warn", 1, None),
+        {"name": name, "level": level, "value": value, "error": error, "table": table}
+        for name, level, value, error, table in (
+            ("quotes", "warn", 2, 10, "record_files"), ("failed", "error", 0.9, 0.5, "settled"),
+            ("rejected", "warn", 0.2, 0.5, "settled"), ("fine", "pass", 0, 1, "labels"),
+            ("random", "warn", 0.4, 0.5, "judge_tests"), ("labels", "warn", 1, None, "labels"),
+            ("flips", "warn", 0.4, 0.5, "label_changes"),
         )
     ]  # fmt: skip
     ordered = [check["name"] for check in worst_first(checks)]
-    assert ordered == ["failed", "unseen", "rejected", "labels", "files"]
+    assert ordered == ["failed", "flips", "labels", "random", "rejected", "quotes"]
 
 
 def test_a_reference_does_not_win():
@@ -124,6 +125,22 @@ def test_a_reference_does_not_win():
     tile = winner_tile(contents(three, pairs, tasks=tasks))
     assert tile.value == "a"
     assert tile.words == "4.000 points (3.000 to 5.000) ahead of b; better than all others"
+
+
+@pytest.mark.parametrize(
+    ("name", "is_said"),
+    [("news.ref.A", True), ("human-2", True), ("Reference", True), ("refiner", False)],
+)
+def test_a_system_named_as_a_reference_does_not_win_without_a_word(name, is_said):
+    two = ranked("t", (name, 1, 1), ("b", 2, 2))
+    pairs = [pair("t", "b", name, -4.0, beats=False), pair("t", name, "b", 4.0, beats=True)]
+    one = winner_tile(contents(two, pairs))
+    of_two = [*two, *ranked("u", ("a", 1, 1), ("b", 2, 2))]
+    several = winner_tile(contents(of_two, pairs))
+    for tile in (one, several):
+        assert ("by its name a reference" in tile.sentence) is is_said
+    assert ("by its name a reference" in one.value) is is_said
+    assert ("by its name a reference" in several.words) is is_said
 
 
 def test_of_several_tasks_only_clear_winners_are_told():
@@ -147,7 +164,8 @@ def test_of_several_tasks_only_clear_winners_are_told():
     ],
 )  # fmt: skip
 def test_what_makes_labels_certain(certificates, says):
-    counts = [{"task": "t", "n": 10, "certain": True, "adjudicated": False, "as_model": True}]
+    counts = [{"task": "t", "n": 10, "certain": True, "adjudicated": False, "as_model": True,
+               "right": None}]  # fmt: skip
     facts = {"certificates": certificates, "anonymous_votes": {}, "kinds": {"t": "categorical"}}
     settings = {"labels": {"certain_at": 0.95}}
     tables = {
@@ -157,6 +175,20 @@ def test_what_makes_labels_certain(certificates, says):
     }
     tile = labels_tile(Contents({"facts": facts, "settings": settings}, tables, {}))
     assert (tile.value, tile.words, tile.anchor) == ("100.0%", says, "certainty")
+
+
+def test_the_first_screen_says_how_many_known_answers_the_labels_give():
+    labels = {"task": "t", "certain": True, "adjudicated": False, "as_model": True}
+    counts = [labels | {"n": n, "right": right} for n, right in ((6, True), (2, False), (9, None))]
+    facts = {"certificates": {}, "anonymous_votes": {}, "kinds": {"t": "categorical"}}
+    tables = {
+        "label_counts": pa.Table.from_pylist(counts), "judges": GOLD["judges"].empty(),
+        "doubtful_items": pa.table({"item": pa.array([], pa.string())}),
+    }  # fmt: skip
+    settings = {"labels": {"certain_at": 0.95}}
+    tile = labels_tile(Contents({"facts": facts, "settings": settings}, tables, {}))
+    assert tile.words == "of 17 labels, probability 0.95 or more; 75.0% right of 8 known answers"
+    assert tile.sentence == "100.0% of 17 labels certain, 75.0% right of 8 known answers"
 
 
 @pytest.mark.parametrize(
@@ -279,7 +311,9 @@ def test_who_looks_random_is_counted_and_linked_where_judges_have_no_verdicts(tm
     html = html_of(use, contents)
     assert f'<a href="#{tile.first[0][1]}"' in html
     assert "Usable with care:</strong> 1 of 4 judges looks random; x leads y" in html
-    assert f'id="{tile.first[0][1]}"' in html_of(judges_section, contents)
+    rows = html_of(judges_section, contents)
+    assert f'id="{tile.first[0][1]}"' in rows
+    assert ">looks random</td>" in rows  # what the verdict counts, as a search finds it
 
 
 def test_scores_without_controls_name_who_agrees_no_better_than_chance(tmp_path):

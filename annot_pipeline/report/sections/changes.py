@@ -64,22 +64,18 @@ def changes(contents: Contents) -> dict[str, Any]:
     }
     causes = [cause for cause, has_changed in inputs.items() if has_changed]
     return {
-        "campaign": contents.campaign,
-        "parent": manifest["parent"],
+        "campaign": contents.campaign, "parent": manifest["parent"],
         "is_gone": bool((manifest.get("decision") or {}).get("forgets_person")),
-        "version": manifest["version"],
-        "differences": differences,
+        "version": manifest["version"], "differences": differences,
         "tables": contents.previous and changed_rows(contents.previous, contents.tables, causes),
-        "exports": exports,
-        "settings": settings,
-        "code": code,
+        "exports": exports, "settings": settings, "code": code,
         "any_decided": contents.labelled_in_all.decided > 0,
         "trend": [
             [figures[name] or (None if name in RESULTS else figures[name]) for name in FIGURES]
             for figures in [*manifest["trend"], release_figures(manifest)]
         ],
         "most_rows": MOST_ROWS,
-    }
+    }  # fmt: skip
 
 
 def changed_rows(

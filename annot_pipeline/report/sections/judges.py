@@ -30,7 +30,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "n_judgments": ("judgments", "count"),
     "verdict": ("verdict", "chip choose"),
     "dropped": ("dropped", "choose", "Whether the judgments count"),
-    "random": ("looks random", "choose", "Agrees with others hardly more than by chance"),
+    "random": ("looks random", "choose stays", "Agrees with others hardly more than by chance"),
     "suspected": ("suspected", "choose", "Nothing shows who is right"),
     "verdict_reason": ("why",),
     "p_value": ("p", "p", "One-sided p of the test"),
@@ -57,11 +57,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "mean_ordinary": ("mean, ordinary", "real"),
     "mean_good_reference": ("mean, references", "real"),
     "mean_bad_reference": ("mean, degraded", "real"),
-    "preference_agreement": (
-        "agreement",
-        "share",
-        "With the preferences of the others; by chance 50%",
-    ),
+    "preference_agreement": ("agreement", "share", "With others' preferences; by chance 50%"),
     "n_compared": ("shared pairs", "count", "Pairs that others compared too"),
     "consistency": ("consistency", "share", "Outputs without contradictions"),
     "seconds_per_judgment": ("seconds a judgment", "real"),
@@ -131,6 +127,8 @@ def _by_concern(judge_rows: list[Row]) -> list[Row]:
 def _table(listed: list[Row]) -> tuple[Any, Any]:
     """Return columns that say something of a judge, and rows."""
     is_filled = {name: any(_value(row, name) for row in listed) for name in COLUMNS}
+    if all(row["p_value"] == row.get("p_adjusted") for row in listed):
+        is_filled["p_adjusted"] = False  # not corrected, or nobody beside whom to correct
     names = [n for n in COLUMNS if n in ("judge", "task", "n_judgments", "verdict") or is_filled[n]]
     rows = [
         [flag(v) if isinstance(v, bool) else v for v in (_value(row, name) for name in names)]
@@ -152,4 +150,6 @@ def _value(row: Row, name: str) -> Any:
     if name in ("label_bias", "score_bias"):
         is_label = row["bias_label"] is not None
         return row["bias"] if is_label == (name == "label_bias") else None
+    if name == "random" and row["random"]:
+        return "looks random"  # found by a search, and chosen
     return why(row) if name == "verdict_reason" else row.get(name)

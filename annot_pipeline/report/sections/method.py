@@ -42,11 +42,10 @@ def method(contents: Contents) -> dict[str, Any]:
             for table in manifest["tables"]
             for file in files_of(table)
         ],
-        "citation": citation(manifest),
-        "bibtex": bibtex(manifest),
+        "citation": citation(manifest), "bibtex": bibtex(manifest),
         "contact": [
             (key, contents.about[key])
             for key in ("license", "url", "contact")
             if key in contents.about
         ],
-    }
+    }  # fmt: skip

@@ -16,7 +16,7 @@ from annot_pipeline.report.comparison_figures import (
     time_figures,
     win_figures,
 )
-from annot_pipeline.report.contents import Contents, count_tasks, of_every_task
+from annot_pipeline.report.contents import Contents, count_tasks, of_every_task, plain
 from annot_pipeline.report.release_figures import (
     COMPONENTS,
     Drawn,
@@ -138,7 +138,16 @@ def _length_effects(systems_compared: Mapping[str, Mapping[str, Any]]) -> list[A
 
 
 def ranking_rows(ranked: pa.Table) -> dict[str, Any]:
-    """Return rows of all methods, each task's share of those that a page shows."""
+    """Return rows of all methods by rank, each task's share of those that a page shows."""
+    order = [
+        ("task", "ascending"),
+        ("headline", "descending"),
+        ("method", "ascending"),
+        ("component", "ascending"),
+        ("rank", "ascending"),
+        ("system", "ascending"),
+    ]
+    in_order = plain(ranked).sort_by(order)
     rows = [
         (
             row["system"], row["task"], row["method"], row["rank"], row["score"],
@@ -146,7 +155,7 @@ def ranking_rows(ranked: pa.Table) -> dict[str, Any]:
             interval(row["rank_low"], row["rank_high"], "count"), row["cluster"], row["wins"],
             row["wmt_cluster"], row["wmt_wins"], row["n_judgments"], row["reason"],
         )
-        for row in of_every_task(ranked, MOST_ROWS).to_pylist()
+        for row in of_every_task(in_order, MOST_ROWS).to_pylist()
     ]  # fmt: skip
     return {"rows": rows, "n_rows": ranked.num_rows}
 

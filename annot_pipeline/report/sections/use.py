@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from statistics import median
@@ -12,6 +13,7 @@ from urllib.parse import quote
 from annot_pipeline.contracts import model_note, share_text
 from annot_pipeline.errors import counted, first_of
 from annot_pipeline.gates.gate import statement
+from annot_pipeline.report.accuracy import accuracies
 from annot_pipeline.report.citation import title
 from annot_pipeline.report.contents import Contents
 from annot_pipeline.report.release_figures import (
@@ -28,11 +30,13 @@ from annot_pipeline.storage.candidates import candidate_steps
 
 FEW = 3
 """Systems and tasks that are named; of more, the number is told."""
-MOST_WARNINGS, MOST_DETAIL = 3, 140
+MOST_WARNINGS, MOST_DETAIL = 3, 200
 """Warnings that are shown, and characters of what each names."""
 FEW_CERTAIN = 0.5
 """Share of labels that are certain or decided below which the verdict says so first."""
 LONGEST_NAME = 60
+REFERENCE = re.compile(r"(?<![a-z])(refs?|references?|human)(?![a-z])", re.IGNORECASE)
+"""Names of systems that are references, as evaluations write them."""
 
 Row = dict[str, Any]
 
@@ -86,14 +90,27 @@ def _measured(check: Mapping[str, Any]) -> str:
     return f"could not be checked: {unchecked}" if unchecked else measured
 
 
-def worst_first(checks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the gates that did not pass: failures, then what is nearest to failing.
+CONSEQUENCES = (
+    "judges judge_tests judge_scores judge_contradictions judge_changes judge_validation "
+    "model_drift model_versions",
+    "settled controlled lineage items vanished_judgments set_aside judgments",
+    "exports record_files item_rows costs release",
+)
+"""Tables that gates look at, from those of judges to those of files; all others are results."""
 
-    The others from labels and rankings back to files, against the order of stages.
+
+def worst_first(checks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the gates that did not pass: failures, then by what may be wrong.
+
+    Labels and rankings come before judges, rows and files; of these, what is nearest to failing,
+    then the others against the order of stages.
     """
+    kinds = {name: n for n, names in enumerate(CONSEQUENCES, 1) for name in names.split()}
     nearness = {c["name"]: min(c["value"] / c["error"], 1) if c["error"] else 0 for c in checks}
     open_gates = [check for check in checks[::-1] if check["level"] != "pass"]
-    return sorted(open_gates, key=lambda c: (c["level"] != "error", -nearness[c["name"]]))
+    return sorted(open_gates, key=lambda c: (
+        c["level"] != "error", kinds.get(c["table"], 0), -nearness[c["name"]],
+    ))  # fmt: skip
 
 
 def verdict(contents: Contents, tiles: Sequence[Tile]) -> dict[str, str]:
@@ -168,7 +185,13 @@ def labels_tile(contents: Contents) -> Tile:
                 f"; {labels.decided:,} decided by experts, {labels.against:,} against the model"
             )
         name = f"Labels {certain}" if labels.decided else "Labels that are certain"
-        return Tile(name, share, words, anchor, f"{share} of {n_labels} {certain}", first)
+        known = [own for own in accuracies(contents.label_counts) if own.which == "all"]
+        sentence = f"{share} of {n_labels} {certain}"
+        if n_known := sum(own.n for own in known):
+            right = f"{share_text(sum(own.right for own in known) / n_known)} right of "
+            right += counted(n_known, "known answer")
+            words, sentence = f"{words}; {right}", f"{sentence}, {right}"
+        return Tile(name, share, words, anchor, sentence, first)
     used, sentence = contents.facts["fates"].get("used", 0), ""
     if labels.n:
         words = f"by the majority of {counted(sum(votes.values()), 'vote')}"
@@ -200,8 +223,11 @@ def judges_tile(contents: Contents) -> Tile:
     names = {row["judge"] for row in rows}
     dropped = {row["judge"] for row in rows if row["dropped"]}
     random = {row["judge"] for row in rows if _is_doubted(row)} - dropped
-    look = "looks random" if len(random) == 1 else "look random"
-    groups = ((dropped, "dropped by a test"), (random, look))
+    failed = {row["judge"] for row in rows if row["verdict"] == "failed"} & random
+    suspected = {row["judge"] for row in rows if row.get("suspected")} & random - failed
+    look = "looks random" if len(random - failed - suspected) == 1 else "look random"
+    groups = ((dropped, "dropped by a test"), (failed, "failed a test, not dropped"),
+              (suspected, "suspected"), (random - failed - suspected, look))  # fmt: skip
     concerns = [f"{len(group):,} {words}" for group, words in groups if group]
     tested = any(row["verdict"] != "untested" for row in rows)
     verdicts = [row["verdict"] for row in rows if row["accuracy"] is not None]
@@ -249,7 +275,8 @@ def winner_tile(contents: Contents) -> Tile:
             n_tied = len(best_systems(rows)[0]) - 1
             tie = f"tied with {n_tied:,}" if n_tied else ""
             tie = "agreement by chance" if _is_by_chance(contents, task) else tie
-            firsts.append((tie, f"{rows[0]['system']} in {task}", _lead(contents, rows)[0]))
+            name = f"{_named(rows[0]['system'])} in {task}"
+            firsts.append((tie, name, _lead(contents, rows)[0]))
         firsts.sort(key=lambda first: first[0] != "")
         value = f"{sum(not tie for tie, _, _ in firsts):,} of {len(leaders):,} tasks"
         names = [f"{name}{f' ({tie})' * bool(tie)}" for tie, name, _ in firsts]
@@ -265,7 +292,7 @@ def winner_tile(contents: Contents) -> Tile:
     behind = differences_to_first(rows, contents.tables["system_comparisons"])
     untested = [row | own for own, row in zip(behind, rows, strict=False) if own["ci_low"] is None]
     second = rows[1]["system"]
-    sentences = [f"{name} leads {second}{' by ' * bool(ahead)}{ahead}{perhaps}"]
+    sentences = [f"{_named(name)} leads {second}{' by ' * bool(ahead)}{ahead}{perhaps}"]
     tile_words = [f"{ahead} ahead of {second}{perhaps}"] if ahead else []
     if rest:
         rest = [name for name in rest if name not in {row["system"] for row in untested}]
@@ -280,7 +307,13 @@ def winner_tile(contents: Contents) -> Tile:
         why = most_frequent_reason(untested)
         sentences.append(f"{len(untested):,} not tested" + f" ({why})" * bool(why))
     words = "; ".join(filter(None, [*tile_words, *sentences[2:]]))
-    return Tile("First", name, words, "rankings", ", ".join(sentences))
+    return Tile("First", _named(name), words, "rankings", ", ".join(sentences))
+
+
+def _named(system: str) -> str:
+    """Return a system with what its name says, where that is a reference nobody has declared."""
+    says = " (by its name a reference: set references under tasks)"
+    return system + says * bool(REFERENCE.search(system))
 
 
 def _without_references(contents: Contents, task: str, rows: list[Row]) -> list[Row]:
