@@ -362,7 +362,7 @@ def test_bisect_of_metrics_is_the_mean_of_all_tasks(tmp_path):
         ("single_judgement_items", "did you mean single_judgment_items"),
         ("agreement.alpha_nomial", "did you mean agreement.alpha_nominal"),
         ("i99", "did you mean i9"),
-        ("nominl", "did you mean agreement.alpha_nominal"),
+        ("percnt", "did you mean agreement.percent_agreement"),
         ("nothing like it", "an item, a gate, or a metric: agreement.alpha_nominal, "),
         ("untested", "several metrics end with untested"),
     ],

@@ -109,7 +109,7 @@ def subcommands() -> dict[str, argparse.ArgumentParser]:
     return dict(group.choices)
 
 
-def written(action: argparse.Action) -> str:
+def written(action: argparse.Action, usage: str = "") -> str:
     """Return an argument or option with its value, as the synopsis has it."""
     value = "{" + ",".join(action.choices) + "}" if action.choices else action.metavar
     if not action.option_strings:
@@ -120,7 +120,13 @@ def written(action: argparse.Action) -> str:
     )
     if action.nargs == "?":
         text = f"{action.option_strings[-1]} [{value}]"
-    return text if action.required else f"[{text}]"
+    is_needed = bool(usage) and f"[{text}]" not in " ".join(usage.split())  # or of a group
+    return text if is_needed and not is_flag(action) else f"[{text}]"
+
+
+def is_flag(action: argparse.Action) -> bool:
+    """Return whether an option takes no value: none of these is needed."""
+    return action.nargs == 0
 
 
 def names(action: argparse.Action) -> str:
@@ -155,7 +161,11 @@ def section(name: str, parser: argparse.ArgumentParser) -> Iterator[str]:
     ordered = [a for a in rows if not a.option_strings] + [a for a in rows if a.option_strings]
     yield f"## annot {name}\n"
     yield f"{parser.description} More: [{PAGES[name].partition('#')[0]}](../{PAGES[name]}).\n"
-    yield "```text\n" + synopsis([parser.prog, *map(written, ordered)]) + "\n```\n"
+    yield (
+        "```text\n"
+        + synopsis([parser.prog, *(written(one, parser.usage or "") for one in ordered)])
+        + "\n```\n"
+    )
     yield "| Argument | Means |\n|---|---|"
     yield from (f"| {names(action)} | {says(action)} |" for action in ordered)
     yield f"\n{parser.epilog}\n"
