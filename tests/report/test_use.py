@@ -84,21 +84,38 @@ def test_the_first_is_named_with_its_lead_and_whoever_is_not_shown_to_be_worse()
 
 def test_pairs_that_were_not_tested_are_told_apart():
     """No interval is no verdict: neither by chance nor not worse."""
-    three = ranked("t", ("a", 1, 1), ("b", 2, 1), ("c", 3, 1))
+    four = ranked("t", ("a", 1, 1), ("b", 2, 1), ("c", 3, 1), ("d", 4, 4))
     untested = {"ci_low": None, "ci_high": None, "reason": "too few judges"}
-    pairs = [pair("t", "b", "a", -2.5, beats=False), pair("t", "c", "a", -9, beats=False)]
-    tile = winner_tile(contents(three, [pairs[0] | untested, pairs[1]]))
+    pairs = [pair("t", name, "a", -2.5, beats=False) for name in "bcd"]
+    tile = winner_tile(contents(four, [pairs[0] | untested, *pairs[1:]]))
     assert tile.sentence == (
-        "a leads b by 2.500 points, not tested (too few judges), 1 of 1 other system tested is not "
-        "shown to be worse, 1 not tested (too few judges)"
+        "a leads b by 2.500 points, not tested (too few judges), 1 of 2 other systems tested is "
+        "not shown to be worse, 1 not tested (too few judges)"
     )
     assert tile.words.split("; ")[1:] == [
         "c is not shown to be worse", "1 not tested (too few judges)"
     ]  # fmt: skip
-    tile = winner_tile(contents(three, [pairs[0], pairs[1] | untested]))
-    assert "a leads b by 2.500 points (1.500 to 3.500), 1 of 1 other system" in tile.sentence
-    tile = winner_tile(contents(three, [row | untested for row in pairs]))
+    tile = winner_tile(contents(four, [pairs[0], pairs[1] | untested, pairs[2]]))
+    assert "a leads b by 2.500 points (1.500 to 3.500), 1 of 2 other systems" in tile.sentence
+    tile = winner_tile(contents(four, [row | untested for row in pairs]))
     assert "by chance" not in tile.sentence
+    assert tile.value == "a"
+
+
+def test_nobody_wins_where_no_system_is_shown_to_be_worse():
+    """Of the first, by one of three methods, nothing is known but that it is first."""
+    rows = ranked("t", ("a", 1, 1), ("b", 2, 1), ("c", 3, 1))
+    pairs = [pair("t", "b", "a", -110.0, beats=False), pair("t", "c", "a", -500.0, beats=False)]
+    others = [
+        row | {"method": method, "headline": False}
+        for method in ("z_mean", "wins")
+        for row in ranked("t", ("c", 1, None), ("b", 2, None), ("a", 3, None))
+    ]
+    tile = winner_tile(contents([*rows, *others], pairs))
+    assert tile.value == "undecided"
+    assert tile.sentence == (
+        "no system is shown to be worse than a, the first, a is first by 1 of 3 methods, c by 2"
+    )
 
 
 def test_failures_come_first_then_results_judges_rows_and_files():

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import median
 from textwrap import shorten
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from annot_pipeline.contracts import model_note, share_text
+import pyarrow.compute as pc
+
+from annot_pipeline.contracts import TEXT, model_note, share_text
 from annot_pipeline.errors import counted, first_of
 from annot_pipeline.gates.gate import statement
 from annot_pipeline.report.accuracy import accuracies
@@ -285,29 +288,57 @@ def winner_tile(contents: Contents) -> Tile:
         better = "have a system better than all others"
         return Tile("Winner", value, f"{better}. First: {first_of(names, FEW)}", "rankings",
                     f"{value} {better}, first {sentence}")  # fmt: skip
-    rows = leaders[0][1]
+    return _first_of_one_task(contents, *leaders[0])
+
+
+def _first_of_one_task(contents: Contents, task: str, rows: list[Row]) -> Tile:
+    """Return who leads a task; undecided where no system is shown to be worse than the first."""
     best, which = best_systems(rows)
-    name, rest = rows[0]["system"], [system for system in best if system != rows[0]["system"]]
+    name, second = rows[0]["system"], rows[1]["system"]
     ahead, perhaps = _lead(contents, rows)
     behind = differences_to_first(rows, contents.tables["system_comparisons"])
     untested = [row | own for own, row in zip(behind, rows, strict=False) if own["ci_low"] is None]
-    second = rows[1]["system"]
+    no_test = {name, *(row["system"] for row in untested)}
+    rest = [system for system in best if system not in no_test]
+    n_tested = len(rows) - 1 - len(untested)
+    is_open = 0 < n_tested == len(rest)
     sentences = [f"{_named(name)} leads {second}{' by ' * bool(ahead)}{ahead}{perhaps}"]
     tile_words = [f"{ahead} ahead of {second}{perhaps}"] if ahead else []
-    if rest:
-        rest = [name for name in rest if name not in {row["system"] for row in untested}]
+    if is_open:
+        tile_words = sentences = [f"no system is shown to be worse than {_named(name)}, the first"]
+    elif len(best) > 1:
         worse = f"{'is' if len(rest) == 1 else 'are'} not shown to be worse"
         tile_words.append(f"{first_of(rest, FEW)} {worse}" if rest else "")
-        n_tested = counted(len(rows) - 1 - len(untested), "other system")
-        sentences.append(f"{len(rest):,} of {n_tested}{' tested' * bool(untested)} {worse}")
+        others = counted(n_tested, "other system") + " tested" * bool(untested)
+        sentences.append(f"{len(rest):,} of {others} {worse}")
     elif which != "alone":
         tile_words.append("better than all others" if "not shown" in which else which)
         sentences.append(tile_words[-1])
+    more = []
     if untested:
         why = most_frequent_reason(untested)
-        sentences.append(f"{len(untested):,} not tested" + f" ({why})" * bool(why))
-    words = "; ".join(filter(None, [*tile_words, *sentences[2:]]))
-    return Tile("First", _named(name), words, "rankings", ", ".join(sentences))
+        more = [f"{len(untested):,} not tested" + f" ({why})" * bool(why)]
+    more += _other_firsts(contents, task, [row["system"] for row in rows])
+    words = "; ".join(filter(None, [*tile_words, *more]))
+    value = "undecided" if is_open else _named(name)
+    return Tile("First", value, words, "rankings", ", ".join([*sentences, *more]))
+
+
+def _other_firsts(contents: Contents, task: str, systems: Sequence[str]) -> list[str]:
+    """Return by how many methods the first system is first, where most have another first."""
+    rankings = contents.tables["system_rankings"]
+    is_ranked = pc.and_(pc.equal(rankings["task"].cast(TEXT), task), rankings["rank"].is_valid())
+    by_method: dict[str, list[Row]] = {}
+    for row in rankings.filter(is_ranked).to_pylist():
+        if row["system"] in systems:
+            by_method.setdefault(row["method"], []).append(row)
+    firsts = Counter(min(r, key=lambda row: (row["rank"], systems.index(row["system"])))["system"]
+                     for r in by_method.values())  # fmt: skip
+    if 2 * firsts[systems[0]] >= len(by_method):
+        return []
+    other, n = firsts.most_common(1)[0]
+    return [f"{systems[0]} is first by {firsts[systems[0]]:,} of {len(by_method):,} methods, "
+            f"{other} by {n:,}"]  # fmt: skip
 
 
 def _named(system: str) -> str:
