@@ -67,7 +67,7 @@ def test_each_text_has_its_own_votes(stage_campaign):
         "i2": ("the rain", text_digest("the rain")[:8]),
     }  # fmt: skip
     changed = gate(built, "changed_items")
-    assert (changed.level, changed.value, changed.detail) == ("warn", 1, "small i0")
+    assert (changed.level, changed.value, changed.detail) == ("warn", 1, "small/i0")
     assert not built.metrics("settle_judgments")["repeated_answers"]
 
 
