@@ -181,10 +181,15 @@ def stage_file(
 
 
 @pytest.fixture(scope="session")
-def full_release(tmp_path_factory: pytest.TempPathFactory) -> Release:
-    """A release that fills every gold table, with hostile names."""
-    folder = write_full_campaign(tmp_path_factory.mktemp("full"))
-    return build_file(folder).publication.release
+def full_build(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """A build that fills every gold table, with hostile names."""
+    return build_file(write_full_campaign(tmp_path_factory.mktemp("full")))
+
+
+@pytest.fixture(scope="session")
+def full_release(full_build: Built) -> Release:
+    """The release of `full_build`."""
+    return full_build.publication.release
 
 
 Campaigns = Callable[..., Built]

@@ -23,16 +23,16 @@ print(json.dumps([status, [name for name in {HEAVY} if name in sys.modules]]))
 """
 
 
-def test_with_dagster_and_without_it_publishes_the_same_bytes(tmp_path, monkeypatch):
+def test_with_dagster_and_without_it_publishes_the_same_bytes(built_once, tmp_path, monkeypatch):
     monkeypatch.setenv("ANNOT_KEY", KEY)
     monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "home"))
     (tmp_path / "home").mkdir()
     (tmp_path / "home/dagster.yaml").write_text("telemetry:\n  enabled: false\n")
     hashes = {}
+    folders = {"direct": built_once, "dagster": write_campaign(tmp_path / "dagster" / "small")}
     for name, options in (("direct", []), ("dagster", ["--dagster"])):
-        folder = write_campaign(tmp_path / name / "small")
-        assert main(["build", str(folder), *options]) == 0
-        manifest = Releases(folder / "gold").get().manifest
+        assert main(["build", str(folders[name]), *options]) == 0
+        manifest = Releases(folders[name] / "gold").get().manifest
         hashes[name] = {table["name"]: table["sha256"] for table in manifest["tables"]}
     assert hashes["direct"] == hashes["dagster"]
     with dg.DagsterInstance.get() as instance:
@@ -62,8 +62,10 @@ def test_a_command_loads_what_it_uses(words, loaded, built_once):
     assert json.loads(done.stdout.splitlines()[-1]) == [0, loaded]
 
 
+def build_small(folder):
+    assert main(["build", str(write_campaign(folder))]) == 0
+
+
 @pytest.fixture
-def built_once(tmp_path):
-    folder = write_campaign(tmp_path / "small")
-    assert main(["build", str(folder)]) == 0
-    return folder
+def built_once(copy_campaign, tmp_path):
+    return copy_campaign(build_small, tmp_path / "small")

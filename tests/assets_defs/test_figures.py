@@ -5,15 +5,14 @@ from __future__ import annotations
 import pytest
 
 from annot_pipeline.config.campaign_file import load_campaign
-from annot_pipeline.stages.build import MAKER, STAGES, Build
+from annot_pipeline.stages.build import MAKER, Build
 from assets_defs.figures import FIGURES, figures_of
-from tests.full_campaign import write_full_campaign
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    build = Build(load_campaign(write_full_campaign(tmp_path_factory.mktemp("full"))))
-    return build, {stage.name: build.run_stage(stage) for stage in STAGES}
+def runs(full_build):
+    folder = full_build.publication.release.folder.parents[1]
+    return Build(load_campaign(folder)), full_build.runs
 
 
 ELSEWHERE = {"segment_ranks", "comparison_times"}

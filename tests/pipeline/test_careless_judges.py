@@ -149,20 +149,17 @@ def flooded(kind: str, n_new: int) -> dict[str, Answer]:
     return {f"new{k:02}": {"constant": constant, "random": coin}[kind] for k in range(n_new)}
 
 
-def test_people_of_one_answer_whose_items_nobody_else_judged_stop_the_build(
-    build_campaign, tmp_path
-) -> None:
+def test_people_of_one_answer_whose_items_nobody_else_judged_fail_a_gate(stage_campaign) -> None:
     """Three clean nights, then 60 items judged by 12 new people who always say pos."""
     before, truths = night(17, 180, crowd(12), 5)
     flood, new_truths = night(18, 60, flooded("constant", 12), 6, start=180)
-    build_campaign({"a.csv": HEAD + before}, **NAMES)
     exports = {"a.csv": HEAD + before, "b.csv": HEAD + flood}
-    with pytest.raises(GateError) as error:
-        build_campaign(exports, **NAMES)
-    assert "suspected_labels: 25.00% of items were decided by suspected judges" in str(error.value)
-    assert "12 judges: new00, new01" in str(error.value)
-    assert not (tmp_path / "campaign" / "gold" / "v0002").exists()
-    built = build_campaign(exports, "quality.suspected=drop", **NAMES)
+    failed = stage_campaign(exports, **NAMES).run("judge_tests")
+    [gate] = [g for g in failed.runs["control_judges"].gates if g.name == "suspected_labels"]
+    assert gate.level == "error"
+    assert gate.value == 0.25
+    assert gate.detail.startswith("12 judges: new00, new01")
+    built = stage_campaign(exports, "quality.suspected=drop", **NAMES)
     assert {row["item"] for row in built.rows("labels")} == {*truths}
     assert share_right(built.rows("labels"), truths) > 0.93
     assert not {*new_truths} & {row["item"] for row in built.rows("labels")}
@@ -203,11 +200,13 @@ def texts(flood: Flood) -> dict[str, str]:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["copying in part", "copying", "copying a careful judge"])
-def test_copies_who_are_the_plurality_stop_the_first_build(build_campaign, kind: str) -> None:
+def test_copies_who_are_the_plurality_stop_the_first_build(
+    build_campaign, stage_campaign, kind: str
+) -> None:
     flood = draw_flood(FloodParams(kind, 0.75, n_classes=4), np.random.default_rng(17))
     with pytest.raises(GateError, match="suspected_labels"):
         build_campaign(texts(flood), **NAMES)
-    built = build_campaign(texts(flood), "quality.suspected=drop", **NAMES)
+    built = stage_campaign(texts(flood), "quality.suspected=drop", **NAMES)
     labels = {row["item"]: row["label"] for row in built.rows("labels")}
     right = np.mean([labels[f"i{n:03}"] == f"c{c}" for n, c in enumerate(flood.truth.tolist())])
     assert right > 0.9
@@ -229,13 +228,12 @@ def test_new_people_unlike_the_others_stop_the_build(build_campaign) -> None:
     assert len(built.rows("labels")) == 220
 
 
-def test_labels_of_suspected_judges_are_not_certain(build_campaign) -> None:
+def test_labels_of_suspected_judges_are_not_certain(stage_campaign) -> None:
     """Whoever lets them pass has no certain label from them, and no figures to rank them by."""
     flood = draw_flood(
         FloodParams("copying", 0.25, is_separate=True, n_classes=4), np.random.default_rng(17)
     )
-    gates = {"suspected_labels": {"error": None}, "doubtful_items": {"error": None}}
-    built = build_campaign(texts(flood), **NAMES, gates=gates)
+    built = stage_campaign(texts(flood), **NAMES)
     by_flood = {f"i{n:03}" for n in flood.items[~flood.is_careful].tolist()}
     rows = built.rows("labels")
     assert {row["certain"] for row in rows if row["item"] in by_flood} == {False}

@@ -16,9 +16,9 @@ import pytest
 
 from annot_pipeline.report.render import _pages
 from annot_pipeline.report.report import SCRIPT, STYLE
+from annot_pipeline.storage.release import Release
 from tests.browser import chromium, violations
 from tests.conftest import build_file
-from tests.full_campaign import write_full_campaign
 from tests.report.report_pages import HOSTILE, LONG, hostile_campaign, label_rows, labels_campaign
 
 PHONE, DESK = {"width": 360, "height": 740}, {"width": 1280, "height": 900}
@@ -35,19 +35,18 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def reports(tmp_path_factory: pytest.TempPathFactory, full_release: Release) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("reports")
     example = Path(__file__).parents[2] / "examples" / "anaesthetists"
-    labels_campaign(folder / "second")
     corrected = [row | {"label": "no"} if row["item"] == "item 7" else row for row in label_rows()]
     built = {
-        "second": labels_campaign(folder / "second", corrected),
+        "small": labels_campaign(folder / "labels"),
+        "second": labels_campaign(folder / "labels", corrected),
         "hostile": hostile_campaign(folder / "hostile"),
-        "small": labels_campaign(folder / "small"),
         "example": build_file(example, f"store={folder}/store", f"gold={folder}/gold"),
-        "full": build_file(write_full_campaign(folder / "full")),
     }
-    return {name: b.publication.release.folder / "report.html" for name, b in built.items()}
+    releases = {name: b.publication.release for name, b in built.items()} | {"full": full_release}
+    return {name: release.folder / "report.html" for name, release in releases.items()}
 
 
 class Visit:

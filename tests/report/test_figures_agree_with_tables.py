@@ -24,8 +24,7 @@ from annot_pipeline.report.sections.rankings import rankings
 from annot_pipeline.report.sections.records import records
 from annot_pipeline.report.sections.use import winner_tile
 from annot_pipeline.stages.rankings.describe_comparisons import COMPARISON_TIMES
-from tests.conftest import build_file
-from tests.full_campaign import write_full_campaign
+from tests.conftest import Built
 from tests.report.figure_reader import Figure
 from tests.report.report_pages import QUERIES, contents_of, html_of, with_waiting_rows
 
@@ -85,10 +84,9 @@ class Section(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def contents(tmp_path_factory: pytest.TempPathFactory) -> Contents:
+def contents(full_build: Built) -> Contents:
     """A campaign with labels, scores, comparisons, models and decisions of experts."""
-    built = build_file(write_full_campaign(tmp_path_factory.mktemp("agree")))
-    return contents_of(built)
+    return contents_of(full_build)
 
 
 def with_tables(contents: Contents, **tables: pa.Table) -> Contents:
