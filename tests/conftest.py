@@ -192,6 +192,29 @@ def full_release(full_build: Built) -> Release:
     return full_build.publication.release
 
 
+@pytest.fixture(scope="session")
+def labels_builds(tmp_path_factory: pytest.TempPathFactory) -> tuple[Built, Built]:
+    """Two builds of a small campaign of labels, for tests that change nothing of it.
+
+    In the second one export is corrected: all judges call item 7 bad.
+    """
+    from tests.report.report_pages import label_rows, labels_campaign
+
+    folder = tmp_path_factory.mktemp("labels")
+    corrected = [row | {"label": "no"} if row["item"] == "item 7" else row for row in label_rows()]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ANNOT_KEY", KEY)
+        return labels_campaign(folder), labels_campaign(folder, corrected)
+
+
+@pytest.fixture(scope="session")
+def hostile_build(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """A build of hostile names, for tests that change nothing of it."""
+    from tests.report.report_pages import hostile_campaign
+
+    return hostile_campaign(tmp_path_factory.mktemp("hostile"))
+
+
 Campaigns = Callable[..., Built]
 
 
@@ -234,15 +257,23 @@ def build_campaign(tmp_path: Path) -> Campaigns:
 
 
 @pytest.fixture
-def copy_campaign(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Callable[[Callable[[Path], object], Path], Path]:
-    """Copies a campaign to a folder; the function that writes and builds it is called once."""
+def copy_campaign(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Copies a campaign to a folder; the function that writes and builds it is called once.
 
-    def copy(build: Callable[[Path], object], folder: Path) -> Path:
+    ``copy_campaign(build, folder, start=other)``: it goes on from the campaign of the other one.
+    """
+
+    def copy(
+        build: Callable[[Path], object],
+        folder: Path,
+        *,
+        start: Callable[[Path], object] | None = None,
+    ) -> Path:
         key = (build, os.environ.get("ANNOT_KEY"))
         if key not in _CAMPAIGNS:
             path = tmp_path_factory.mktemp("built") / "campaign"
+            if start:
+                copy(start, path)
             build(path)
             _CAMPAIGNS[key] = path
         return shutil.copytree(_CAMPAIGNS[key], folder, symlinks=True)

@@ -302,7 +302,7 @@ def test_our_own_words_are_no_names(build_campaign):
     assert again.publication.published
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["checked by graham", "after Davidson, 1970"])
 def test_a_surname_in_what_the_campaign_writes_is_found(build_campaign, text):
     with pytest.raises(GateError, match="published_names") as raised:
@@ -329,7 +329,7 @@ def source(judge: Any) -> dict[str, Any]:
     return {"path": "exports/*.csv", "format": "csv", "fields": fields}
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mapping", "exports", "settings", "place"),
     [
@@ -486,7 +486,7 @@ def test_a_repeated_key_and_bytes_that_are_no_text_are_told_by_their_place(
 
 
 @pytest.mark.parametrize("join", [pytest.param(False, marks=pytest.mark.slow), True])
-def test_header_rows_name_no_judge(build_campaign, join):
+def test_header_rows_name_no_judge(stage_campaign, join):
     """Qualtrics repeats the name of an embedded column below it; the mapping names it, too."""
     text = (
         "ResponseId,PROLIFIC_PID,Q1\nResponse ID,PROLIFIC_PID,Rate a\n"
@@ -497,7 +497,7 @@ def test_header_rows_name_no_judge(build_campaign, join):
         "path": "exports/*.csv", "format": "csv", "options": {"skip_rows": 2},
         "fields": {"item": {"value": "Q1"}, "judge": judge, "label": "Q1"},
     }  # fmt: skip
-    built = build_campaign({"a.csv": text}, sources=[source])
+    built = stage_campaign({"a.csv": text}, sources=[source])
     assert len(built.rows("judges")) == 2
     fates = [(r["source_row"], r["fate"]) for r in built.rows("lineage")]
     assert sorted(fates) == [(1, "filtered"), (2, "filtered"), (3, "used"), (4, "used")]

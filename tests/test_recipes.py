@@ -1,4 +1,4 @@
-"""Every recipe of docs/recipes.md is built; the rows that it shows are those of the release.
+"""Every recipe of docs/recipes.md is built; the rows that it shows are those of the tables.
 
 ``UPDATE_RECIPES=1 pytest tests/test_recipes.py`` writes the rows; read them before a commit.
 """
@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import build_file
+from tests.conftest import stage_file
 
 PAGE = Path(__file__).parents[1] / "docs" / "recipes.md"
 UPDATE = os.environ.get("UPDATE_RECIPES") == "1" and "CI" not in os.environ
@@ -69,9 +69,9 @@ def test_a_recipe_gives_the_rows_that_it_shows(recipe, tmp_path):
     export.parent.mkdir()
     export.write_text(recipe.text, encoding="utf-8")
     (tmp_path / "campaign.yaml").write_text(recipe.campaign, encoding="utf-8")
-    built = build_file(tmp_path / "campaign.yaml")
+    built = stage_file(tmp_path / "campaign.yaml")
     names = recipe.rows.splitlines()[0].split()
-    rows = built.publication.release.table(recipe.table).to_pylist()
+    rows = built.rows(recipe.table)
     text = table_text(sorted(rows, key=lambda row: [shown(row[name]) for name in names]), names)
     if UPDATE:
         page = PAGE.read_text(encoding="utf-8")

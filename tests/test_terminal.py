@@ -17,7 +17,7 @@ from annot_pipeline.cli import COMMANDS, main
 from annot_pipeline.cli.render import Column, fit, table
 from annot_pipeline.cli.terminal import TO_COPY, Terminal, write
 from annot_pipeline.errors import Passing, Step
-from tests.report.report_pages import label_rows, labels_campaign
+from tests.report.report_pages import labels_campaign
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -178,11 +178,10 @@ DOCUMENTS = {"serve", "schema"}
 
 
 @pytest.fixture(scope="module")
-def labels_folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("a campaign in a folder whose name is long enough to matter")
-    labels_campaign(folder)
-    corrected = [row | {"label": "no"} if row["item"] == "item 7" else row for row in label_rows()]
-    labels_campaign(folder, corrected)
+def labels_folder(labels_builds, tmp_path_factory):
+    name = "a campaign in a folder whose name is long enough to matter"
+    built = labels_builds[1].publication.release.folder.parents[1]
+    folder = shutil.copytree(built, tmp_path_factory.mktemp("terminal") / name)
     (folder / "predictions.csv").write_text(PREDICTIONS)
     return folder
 
@@ -204,7 +203,8 @@ def test_every_command_fits_a_terminal_and_gives_a_pipe_plain_text(
     """Paths and commands to copy stay whole."""
     folder = tmp_path / "campaign"
     shutil.copytree(labels_folder, folder)
-    for stream, columns in ((Tty(), 80), (Tty(), 160), (io.StringIO(), 80)):
+    wide = [(Tty(), 160)] if name in SENTENCES else []
+    for stream, columns in ((Tty(), 80), *wide, (io.StringIO(), 80)):
         monkeypatch.setenv("COLUMNS", str(columns))
         for which in ("stdout", "stderr"):
             monkeypatch.setattr(sys, which, stream)

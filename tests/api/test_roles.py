@@ -335,7 +335,7 @@ def run(error: pytest.ExceptionInfo[AnnotError], frame: Any) -> Any:
     )  # of our own message
 
 
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["infer_labels", "dawid_skene", "agreement", "judges"])
 def test_frames_of_crowd_kit_get_the_call_that_reads_them(votes, name):
     frame = votes.set_axis(["task", "worker", "label"], axis=1)
@@ -356,7 +356,7 @@ def test_comparisons_of_crowd_kit_get_the_call_that_reads_them(battles):
     assert run(error, frame).ranking["system"].tolist()[0] == "m3"
 
 
-@pytest.mark.sampled(every=5)
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
 @pytest.mark.parametrize("shape", ["judges in columns", "items in columns"])
 def test_wide_frames_get_the_line_that_reshapes_them(votes, shape, kind):
@@ -476,6 +476,7 @@ def test_misspelt_columns(votes):
 # --- look-alikes and majorities --------------------------------------------------------------
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("infer", [annot.infer_labels, annot.dawid_skene, annot.agreement])
 def test_values_that_look_alike_are_warned_of(votes, infer):
     names = votes["answer"].map({0: "no", 1: "yes", 2: "?"})

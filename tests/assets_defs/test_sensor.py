@@ -233,6 +233,7 @@ def test_a_build_that_failed_is_asked_for_again_later_and_later(campaign, watch,
     assert "as they were" in watch.said
 
 
+@pytest.mark.slow
 def test_the_reason_of_a_gate_failure_is_said_at_once(campaign, watch, monkeypatch):
     """It is not asked for again after a pause, so no look says that it is."""
     watch.reload(gates={"accounting": {"error": 0.1}})

@@ -36,14 +36,29 @@ def silent(_: str) -> None:
 def campaign(copy_campaign, tmp_path) -> Path:
     """A release, and an export by a new judge that a gate stops."""
     folder = copy_campaign(_first_release, tmp_path / "campaign")
+    _stop_by_a_gate(folder)
+    return folder
+
+
+def _stop_by_a_gate(folder: Path) -> None:
     settings = SETTINGS | {"gates": {"unseen_judges": {"error": 0.0, "minimum": 1}}}
     (folder / "campaign.yaml").write_text(json.dumps(settings))
     (folder / "exports" / "b.csv").write_text(MORE)
-    return folder
 
 
 def _first_release(folder: Path) -> None:
     build(folder, {"a.csv": EXPORT})
+
+
+@pytest.fixture
+def candidate_campaign(copy_campaign, tmp_path) -> Path:
+    """The campaign, whose build was stopped."""
+    return copy_campaign(_stopped_build, tmp_path / "campaign", start=_first_release)
+
+
+def _stopped_build(folder: Path) -> None:
+    _stop_by_a_gate(folder)
+    stopped(folder)
 
 
 def stopped(campaign: Path, **options: Any) -> GateError:
@@ -121,8 +136,8 @@ def test_a_gate_that_was_accepted_is_no_error_of_the_same_content(campaign):
     assert "(allowed: 0.00%); accepted by ann: one row" in message
 
 
-def test_a_release_names_the_release_that_it_was_compared_with(campaign):
-    stopped(campaign)
+def test_a_release_names_the_release_that_it_was_compared_with(candidate_campaign):
+    campaign = candidate_campaign
     folder = accept(campaign, "unseen_judges").release.folder
     checks = json.loads((folder / "manifest.json").read_text())["checks"]
     [question] = [c["question"] for c in checks if c["name"] == "unseen_judges"]
@@ -131,8 +146,8 @@ def test_a_release_names_the_release_that_it_was_compared_with(campaign):
         assert "the newest release" not in (folder / name).read_text()
 
 
-def test_a_diff_says_how_many_labels_are_others_new_and_gone(campaign, capsys):
-    stopped(campaign)
+def test_a_diff_says_how_many_labels_are_others_new_and_gone(candidate_campaign, capsys):
+    campaign = candidate_campaign
     assert main(["diff", str(campaign), "latest", "candidate", "--no-causes"]) == 0
     assert "0 labels changed, 1 added\n" in capsys.readouterr().out
     assert main(["diff", str(campaign), "candidate", "latest", "--no-causes"]) == 0
@@ -143,8 +158,8 @@ def test_a_diff_says_how_many_labels_are_others_new_and_gone(campaign, capsys):
     assert labels == {"changed": 0, "added": 1, "removed": 0}
 
 
-def test_who_accepts_a_gate_and_why_stands_in_the_release(campaign, capsys):
-    stopped(campaign)
+def test_who_accepts_a_gate_and_why_stands_in_the_release(candidate_campaign, capsys):
+    campaign = candidate_campaign
     candidate = Candidates(campaign / "store").get()
     files = {n: d for n, d in candidate.manifest["files"].items() if n.endswith(".parquet")}
     publication = accept(campaign, "unseen_judges", because="w7 is an expert")
@@ -206,8 +221,8 @@ def test_only_what_failed_can_be_accepted_and_all_of_it_must_be(campaign):
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", ["contract_labels", "accounting", "published_names"])
-def test_nobody_can_accept_that_the_release_itself_is_wrong(campaign, name):
-    stopped(campaign)
+def test_nobody_can_accept_that_the_release_itself_is_wrong(candidate_campaign, name):
+    campaign = candidate_campaign
     path = Candidates(campaign / "store").get().folder / "manifest.json"
     document = json.loads(path.read_bytes())
     for check in document["checks"]:
@@ -242,8 +257,8 @@ def test_settings_that_no_option_gives_back_are_to_be_set_by_hand(campaign):
     assert error.value.problems[0].do == "set them back in campaign.yaml"
 
 
-def test_a_candidate_of_exports_that_are_gone_or_changed_is_refused(campaign):
-    stopped(campaign)
+def test_a_candidate_of_exports_that_are_gone_or_changed_is_refused(candidate_campaign):
+    campaign = candidate_campaign
     (campaign / "exports" / "b.csv").rename(campaign / "b.csv")
     with pytest.raises(StoreError) as error:
         accept(campaign, "unseen_judges")

@@ -245,6 +245,7 @@ def test_bisect_names_release_export_and_cause(campaign, capsys):
 WRONG = "item,judge,label\n" + "".join(f"i1,x{n},a\n" for n in range(9))
 
 
+@pytest.mark.slow
 def test_bisect_blames_the_rollback_not_the_export_that_it_dropped(campaign, capsys):
     """The label of i1 is b, a by the export of the third release, and b again."""
     (campaign / "exports" / "c.csv").write_text(WRONG)

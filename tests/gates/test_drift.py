@@ -179,7 +179,7 @@ def test_judges_of_other_names_are_not_compared(start_campaign, stage_campaign):
     assert "other names" in unseen.detail
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "change"),
     [

@@ -295,7 +295,7 @@ def test_a_limit_says_what_would_halve(labelled: Path, capsys: Any) -> None:
     assert whole["drawn"] == sample["drawn_to_halve"]
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "says"),
     [

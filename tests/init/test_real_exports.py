@@ -104,9 +104,9 @@ def test_truth_tables_of_real_exports(
 @pytest.mark.parametrize(
     ("folder", "says"),
     [
-        ("dialogue-eval-run1/mturk", "no item has two judges, if WorkerId judged HITId"),
-        ("graham-mturk-da", "Batch_1234_batch_results.csv"),
         ("easl-political", "no column says who judged"),
+        ("graham-mturk-da", "Batch_1234_batch_results.csv"),
+        ("dialogue-eval-run1/mturk", "no item has two judges, if WorkerId judged HITId"),
     ],
 )
 def test_real_exports_that_need_a_hand(

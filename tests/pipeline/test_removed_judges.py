@@ -105,6 +105,7 @@ def status_of(folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[dict[st
     return document, capsys.readouterr().out.splitlines()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("scope", ["campaign", "task"])
 def test_status_names_judges_of_concern(build_campaign, tmp_path, capsys, scope: str) -> None:
     judges = crowd(10, 0.8, 0.9) | {f"const{k}": constant for k in range(2)} | {"rand": coin}

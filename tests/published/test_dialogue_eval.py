@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.conftest import Built, build_file
+from tests.conftest import Staged, stage_file
 
 SYSTEM_Z = {
     "biencoder": 0.534, "polyencoder": 0.419, "biencoder_p": 0.318, "kvmemnn": 0.262,
@@ -17,11 +17,11 @@ SYSTEM_Z = {
 
 
 @pytest.fixture(scope="module")
-def built(shared_campaigns, tmp_path_factory) -> Built:
+def built(shared_campaigns, tmp_path_factory) -> Staged:
     folder = tmp_path_factory.mktemp("dialogue")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ANNOT_KEY", "a key for tests, long enough to be one")
-        return build_file(
+        return stage_file(
             shared_campaigns / "dialogue.yaml",
             f"store={folder / 'store'}",
             f"gold={folder / 'gold'}",

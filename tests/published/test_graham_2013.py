@@ -6,15 +6,15 @@ import csv
 
 import pytest
 
-from tests.conftest import Built, build_file
+from tests.conftest import Staged, stage_file
 
 
 @pytest.fixture(scope="module")
-def built(shared_campaigns, tmp_path_factory) -> Built:
+def built(shared_campaigns, tmp_path_factory) -> Staged:
     folder = tmp_path_factory.mktemp("graham")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ANNOT_KEY", "a key for tests, long enough to be one")
-        return build_file(
+        return stage_file(
             shared_campaigns / "graham.yaml",
             f"store={folder / 'store'}",
             f"gold={folder / 'gold'}",
@@ -83,7 +83,7 @@ def test_rejected_assignments_can_be_dropped(shared_campaigns, shared_data, tmp_
     campaign = campaign.replace("../data", str(shared_data))
     path = tmp_path / "campaign.yaml"
     path.write_text(campaign)
-    dropped = build_file(path)
+    dropped = stage_file(path)
     rejected = [r for r in dropped.rows("controlled") if r["fate"] == "rejected"]
     reasons = {r["reason"]: 0 for r in rejected}
     for row in rejected:
@@ -92,5 +92,5 @@ def test_rejected_assignments_can_be_dropped(shared_campaigns, shared_data, tmp_
     assert reasons["assignment was rejected: 'Rejected'"] >= 100 * (n_dismissed - 1)
     gates = {g.name: g for g in dropped.runs["settle_judgments"].gates}
     assert gates["rejected_share"].value < 0.07
-    kept = build_file(path, "quality.rejected_assignments=keep")
+    kept = stage_file(path, "quality.rejected_assignments=keep")
     assert kept.metrics("control_judges")["fates"]["rejected"] == 0

@@ -22,7 +22,7 @@ from annot_pipeline.methods.rankings.score_block import ScoreBlock
 from annot_pipeline.methods.rankings.score_effects import JudgeLoads
 from annot_pipeline.methods.scores.system_comparisons import compare_systems
 from annot_pipeline.methods.scores.zscores import printed, z_scores
-from tests.conftest import Built, build_file
+from tests.conftest import Staged, stage_file
 
 COMPLETE = ("cs", "lv", "ru", "uk", "zh")
 UNRELEASED = {"de": 73, "ja": 74}
@@ -43,12 +43,12 @@ def judgments(published) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def built(shared_campaigns, tmp_path_factory) -> Built:
+def built(shared_campaigns, tmp_path_factory) -> Staged:
     folder = tmp_path_factory.mktemp("wmt22")
     key = pytest.MonkeyPatch()
     key.setenv("ANNOT_KEY", "a key for tests, long enough to be one")
     try:
-        return build_file(
+        return stage_file(
             shared_campaigns / "wmt22.yaml",
             f"store={folder / 'store'}",
             f"gold={folder / 'gold'}",
@@ -72,12 +72,12 @@ def published_p_values(published: Path, language: str) -> tuple[list[str], np.nd
     return systems, np.array(rows)
 
 
-def rankings(built: Built, language: str, method: str) -> pd.DataFrame:
+def rankings(built: Staged, language: str, method: str) -> pd.DataFrame:
     table = built.table("system_rankings").to_pandas()
     return table[(table.task == f"{language}-en") & (table.method == method)].sort_values("rank")
 
 
-def p_values(built: Built, language: str, systems: list[str]) -> np.ndarray:
+def p_values(built: Staged, language: str, systems: list[str]) -> np.ndarray:
     table = built.table("system_comparisons").to_pandas()
     table = table[(table.task == f"{language}-en") & (table.method == "z_mean")]
     matrix = table.pivot(index="system_a", columns="system_b", values="wmt_p_value")
@@ -215,7 +215,7 @@ def test_raw_ranking(built, published, language):
 @pytest.mark.slow
 def test_the_default_arithmetic_ranks_alike(shared_campaigns, built, tmp_path):
     """Without their rounding: the same order and clusters, z within 3e-5."""
-    exact = build_file(
+    exact = stage_file(
         shared_campaigns / "wmt22.yaml", f"store={tmp_path / 's'}", f"gold={tmp_path / 'g'}"
     )
     for language in LANGUAGES:

@@ -16,10 +16,9 @@ import pytest
 
 from annot_pipeline.report.render import _pages
 from annot_pipeline.report.report import SCRIPT, STYLE
-from annot_pipeline.storage.release import Release
 from tests.browser import chromium, violations
-from tests.conftest import build_file
-from tests.report.report_pages import HOSTILE, LONG, hostile_campaign, label_rows, labels_campaign
+from tests.conftest import Built, build_file
+from tests.report.report_pages import HOSTILE, LONG
 
 PHONE, DESK = {"width": 360, "height": 740}, {"width": 1280, "height": 900}
 A4 = {"width": int((210 - 2 * 12) / 25.4 * 96), "height": int((297 - 2 * 12) / 25.4 * 96)}
@@ -35,18 +34,23 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def reports(tmp_path_factory: pytest.TempPathFactory, full_release: Release) -> dict[str, Path]:
+def reports(
+    tmp_path_factory: pytest.TempPathFactory,
+    labels_builds: tuple[Built, Built],
+    hostile_build: Built,
+    full_build: Built,
+) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("reports")
     example = Path(__file__).parents[2] / "examples" / "anaesthetists"
-    corrected = [row | {"label": "no"} if row["item"] == "item 7" else row for row in label_rows()]
+    small, second = labels_builds
     built = {
-        "small": labels_campaign(folder / "labels"),
-        "second": labels_campaign(folder / "labels", corrected),
-        "hostile": hostile_campaign(folder / "hostile"),
+        "small": small,
+        "second": second,
+        "hostile": hostile_build,
         "example": build_file(example, f"store={folder}/store", f"gold={folder}/gold"),
+        "full": full_build,
     }
-    releases = {name: b.publication.release for name, b in built.items()} | {"full": full_release}
-    return {name: release.folder / "report.html" for name, release in releases.items()}
+    return {name: b.publication.release.folder / "report.html" for name, b in built.items()}
 
 
 class Visit:

@@ -27,7 +27,6 @@ from tests.report.report_pages import (
     SCRIPT,
     Page,
     contents_of,
-    hostile_campaign,
     html_of,
     label_rows,
     labels_campaign,
@@ -35,14 +34,13 @@ from tests.report.report_pages import (
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    return labels_campaign(tmp_path_factory.mktemp("small"))
+def small(labels_builds: tuple[Built, Built]) -> Built:
+    return labels_builds[0]
 
 
 @pytest.fixture(scope="module")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Page:
-    release = hostile_campaign(tmp_path_factory.mktemp("hostile")).publication.release
-    return Page((release.folder / "report.html").read_text(encoding="utf-8"))
+def hostile(hostile_build: Built) -> Page:
+    return Page(report_of(hostile_build))
 
 
 def report_of(built: Built) -> str:

@@ -24,14 +24,12 @@ from annot_pipeline.serve.app import make_app  # noqa: E402
 from annot_pipeline.serve.decision_file import DecisionFile  # noqa: E402
 from annot_pipeline.serve.pages import MASKED, Pages, without_names  # noqa: E402
 from annot_pipeline.storage.releases import Releases  # noqa: E402
-from tests.conftest import Built, build_file  # noqa: E402
+from tests.conftest import Built, stage_file  # noqa: E402
 from tests.report.report_pages import (  # noqa: E402
     HOSTILE,
     LONG,
     build_into,
     csv_text,
-    hostile_campaign,
-    label_rows,
     labels_campaign,
 )
 
@@ -48,15 +46,9 @@ def client_of(campaign: Path, *, decisions: Path | None = None, **options: Any) 
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Built:
+def small(labels_builds: tuple[Built, Built]) -> Built:
     """A second release, in which one label is another."""
-    folder = tmp_path_factory.mktemp("serve")
-    labels_campaign(folder)
-    rows = label_rows()
-    for row in rows:
-        if row["item"] == "item 7":
-            row["label"] = "no"
-    return labels_campaign(folder, rows)
+    return labels_builds[1]
 
 
 @pytest.fixture
@@ -237,8 +229,8 @@ def test_a_release_that_is_pruned_while_its_page_is_open_is_gone(small, tmp_path
         assert "annot prune or forget removed it; name v0002" in answer.text
 
 
-def test_hostile_cells_are_texts(tmp_path):
-    client = client_of(folder_of(hostile_campaign(tmp_path)))
+def test_hostile_cells_are_texts(hostile_build, tmp_path):
+    client = client_of(folder_of(hostile_build), decisions=tmp_path / "decisions.csv")
     lists = ("/items", "/judgments", "/judges", "/releases")
     pages = [client.get(address) for address in lists]
     for link in links(pages[0].text, "/item?"):
@@ -315,8 +307,8 @@ def decide(client: TestClient, **fields: str) -> Any:
     )  # fmt: skip
 
 
-def test_decisions_are_what_the_next_build_reads(tmp_path):
-    folder = folder_of(labels_campaign(tmp_path))
+def test_decisions_are_what_the_next_build_reads(small, tmp_path):
+    folder = shutil.copytree(folder_of(small), tmp_path / "campaign")
     client = client_of(folder)
     hostile = 'said "so",\nthen =1+1'
     goal = "/item?release=v0001&task=good&item=item+5"
@@ -340,7 +332,7 @@ def test_decisions_are_what_the_next_build_reads(tmp_path):
               "control": {"value": "adjudication"}}  # fmt: skip
     document["sources"] += [{"path": "decisions.csv", "format": "csv", "fields": fields}]
     (folder / "campaign.yaml").write_text(json.dumps(document))
-    labels = {row["item"]: row for row in build_file(folder).rows("labels")}
+    labels = {row["item"]: row for row in stage_file(folder).rows("labels")}
     assert (labels["item 3"]["label"], labels["item 3"]["adjudicated"]) == ("yes", True)
     assert labels["item 3"]["adjudication_reason"] == hostile
     assert labels["item 5"]["label"] == "no"

@@ -18,19 +18,18 @@ from annot_pipeline.serve.app import make_app  # noqa: E402
 from annot_pipeline.serve.decision_file import DecisionFile  # noqa: E402
 from annot_pipeline.serve.pages import Pages  # noqa: E402
 from tests.browser import chromium, violations  # noqa: E402
-from tests.report.report_pages import label_rows, labels_campaign  # noqa: E402
+from tests.conftest import Built  # noqa: E402
 
 TOKEN = "a-token"
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+def served(
+    labels_builds: tuple[Built, Built], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, Path]]:
     """Yield the address of a server and the file of decisions."""
-    folder = tmp_path_factory.mktemp("served")
-    labels_campaign(folder)
-    corrected = [row | {"label": "no"} if row["item"] == "item 7" else row for row in label_rows()]
-    campaign = labels_campaign(folder, corrected).publication.release.folder.parents[1]
-    path = folder / "decided.csv"
+    campaign = labels_builds[1].publication.release.folder.parents[1]
+    path = tmp_path_factory.mktemp("served") / "decided.csv"
     listener = uvicorn.Config(None, host="127.0.0.1", port=0).bind_socket()
     port = listener.getsockname()[1]
     app = make_app(Pages(load_campaign(campaign)), DecisionFile(path), TOKEN, port)
