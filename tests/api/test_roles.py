@@ -394,7 +394,7 @@ def test_systems_in_columns_get_the_line_that_reshapes_them():
     assert len(run(error, frame).ranking) == 3
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize("index", [["question"], ["batch", "question"], ["question", None]])
 def test_an_index_gets_the_line_that_makes_it_columns(votes, index):
     """As pivot leaves it: levels of the index are no columns to reshape."""
@@ -456,6 +456,7 @@ def test_scores_without_judges_get_the_line_with_one_judge(kind):
     assert set(ranked.comparisons["system_a"]) == {"m0", "m1", "m2"}
 
 
+@pytest.mark.slow
 def test_segments_judged_in_columns_are_items():
     frame = wide_scores().pivot(index="segment", columns="judge", values="m0").reset_index()
     with pytest.raises(ConfigError) as error:

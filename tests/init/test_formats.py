@@ -15,6 +15,7 @@ from tests.init.conftest import Guess, write_csv
 from tests.init.guessed import crossed, yes_or_no
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 def test_delimiters(tmp_path: Path, guess: Callable[..., Guess], delimiter: str) -> None:
     rows = crossed("judge", "item", "label", label=yes_or_no)

@@ -456,6 +456,7 @@ def test_each_criterion_of_a_comparison_is_a_task(tmp_path: Path, guess: Guesses
     assert of_task["preference"].to_pylist().count("b") == n_b
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("other", ["gpt4_winner", "majority_winner", "gold_winner", "human_winner"])
 def test_what_others_say_of_a_pair_is_no_criterion(
     other: str, tmp_path: Path, guess: Guesses
@@ -474,6 +475,7 @@ def test_a_column_that_is_fixed_by_the_pair_is_no_criterion(tmp_path: Path, gues
     assert actual.facts["fates"]["used"] == 60
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("between", [" vs ", " vs. ", ",", "|", "_", "json"])
 def test_two_systems_in_one_cell(between: str, tmp_path: Path, guess: Guesses) -> None:
     rows = battles(("judge", "question_id", "models", "b", "winner"), ("A", "B", "tie"))[1:]

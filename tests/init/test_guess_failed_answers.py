@@ -67,6 +67,7 @@ def test_scores_with_texts_of_failures_stay_scores(tmp_path: Path, guess: Guesse
     assert actual.facts["fates"]["used"] == 114
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     ("name", "flags"),
     [
@@ -91,6 +92,7 @@ def test_flags_of_failed_answers(
     assert "not mapped" not in actual.notes
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize(
     ("name", "values"),
     [("has_error", ("yes", "no")), ("is_valid", ("no", "yes")), ("error_type", ("a", "b")),

@@ -26,6 +26,7 @@ def write(path: Path, column: str, cell: Callable[[int, int], str], judges: int 
     return path
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("column", ["text", "body", "hypothesis", "model_output", "prompt"])
 def test_a_column_of_texts_is_mapped(tmp_path: Path, guess: Guesses, column: str) -> None:
     actual = guess(write(tmp_path / "a.csv", column, lambda i, _: f"what is said in item {i}"))
@@ -44,6 +45,7 @@ def test_so_is_one_whose_texts_have_changed_for_some(tmp_path: Path, guess: Gues
     assert len(actual.used("item")) == 12
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     ("column", "cell"),
     [

@@ -393,6 +393,7 @@ def test_a_random_judge_with_most_of_the_work_fails(stage_campaign) -> None:
     assert {row["item"] for row in built.rows("labels")} == {*truths}
 
 
+@pytest.mark.slow
 def test_a_class_that_no_judge_gives_changes_no_verdict(stage_campaign) -> None:
     rows, _ = night(17, 120, crowd(8) | {"const": constant, "rand": coin}, 6)
     tasks = [{"name": "*", "kind": "categorical", "labels": ["neg", "pos", "unused"]}]

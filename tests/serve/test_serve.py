@@ -152,6 +152,7 @@ def test_judges_are_listed_by_concern_and_lead_to_their_judgments(small, client)
         assert {*re.findall(r'row"><a [^>]*>(j\w+)</a></th>', shown)} == expected
 
 
+@pytest.mark.slow
 def test_judges_of_most_concern_are_first(tmp_path):
     rows = [
         {"item": f"i{item:02}", "judge": judge, "label": label}

@@ -107,7 +107,8 @@ def test_the_report_leads_to_the_pages_of_judges_and_causes(browser, served):
     assert page.wrong == []
 
 
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.sampled
+@pytest.mark.parametrize("width", [390, 1440])
 def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(browser, served, width):
     page = opened(browser, served[0], width, bypass_csp=True)
     page.goto(f"{served[0]}/item?task=good&item=item+3")

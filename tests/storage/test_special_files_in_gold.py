@@ -24,6 +24,7 @@ def build_one_day(folder: Path) -> None:
     build_file(write_campaign(folder, days=1))
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("kind", ["a pipe", "a device"])
 @pytest.mark.parametrize("name", ["latest.json", "v0001/manifest.json", "v0001/labels.parquet"])
 def test_special_files_are_refused(folder, name, kind):
