@@ -256,7 +256,7 @@ def build_campaign(tmp_path: Path) -> Campaigns:
     return build
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def copy_campaign(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """Copies a campaign to a folder; the function that writes and builds it is called once.
 

@@ -29,6 +29,7 @@ def forge_labels(campaign):
     pq.write_table(labels.set_column(place, labels.schema.field(place), changed), path)
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("name", ["labels", "lineage", "judges", "agreement"])
 def test_a_build_with_news_refuses_a_damaged_parent(build_campaign, built, name):
     (built / "gold" / "v0001" / f"{name}.parquet").write_bytes(b"garbage")

@@ -82,6 +82,7 @@ def test_a_judgments_own_seconds_come_first(stage):
     assert only_judge(stage(*rows))["seconds_per_judgment"] == 6
 
 
+@pytest.mark.slow
 def test_negative_seconds_are_rejected(stage):
     built = stage(row(0, seconds=5), row(1, seconds=-5))
     reasons = [r["reason"] for r in built.rows("lineage") if r["fate"] == "rejected"]
@@ -126,6 +127,7 @@ def test_judges_who_repeat_leave_means_without_intervals(stage):
     assert rows[0]["reason"] == "no interval: judges judge several segments, see the headline"
 
 
+@pytest.mark.slow
 def test_segments_with_unequal_criteria_weigh_alike(stage_campaign):
     """A segment with five criteria weighs as much as one with one, also in adjusted scores."""
     text = "judge,system,segment,criterion,score\n"

@@ -40,6 +40,7 @@ def test_a_decision_overrides_the_label_and_the_model_stays_beside(stage):
     assert all(after[name]["adjudicator"] is None for name in undecided)
 
 
+@pytest.mark.slow
 def test_a_decision_for_the_models_label_is_an_adjudication_too(build):
     # eight judges: of four who agree the published model is not certain
     built = build({"a.csv": answers("pqrstuvw"), "x.csv": decisions("i1,eva,yes,,")})

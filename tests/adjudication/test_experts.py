@@ -72,6 +72,7 @@ def test_decisions_that_look_mistyped_are_named(stage):
     assert new.detail == "small 'neither' (2 items, as 'i2'), small 'yess' (1 item, as 'i0')"
 
 
+@pytest.mark.slow
 def test_in_a_task_that_only_experts_answered_no_class_is_new(stage):
     task = {**DECIDED, "task": {"value": "other"}}
     sources = [SOURCES[0], {"path": "exports/x.csv", "format": "csv", "fields": task}]
@@ -200,6 +201,7 @@ def test_what_is_said_of_adjudication_can_be_written(block, tmp_path):
     assert {"judge", "label", "submitted_at", "control"} <= fields.keys()
 
 
+@pytest.mark.slow
 def test_what_is_superseded_says_what_it_was(stage):
     long = "x" * 100
     built = stage(

@@ -276,6 +276,7 @@ def test_a_winner_that_is_a_system_of_other_rows_is_refused(winner):
     assert winner in error.value.problems[0].values
 
 
+@pytest.mark.slow
 def test_a_word_for_a_side_is_none_where_another_system_has_the_name(battles):
     frame = pairs_of(battles).assign(system_a="B", system_b="A")
     with pytest.raises(InputError, match="a winner may be a side or a system") as error:
@@ -345,6 +346,7 @@ def test_frames_of_crowd_kit_get_the_call_that_reads_them(votes, name):
     run(error, frame)
 
 
+@pytest.mark.slow
 def test_comparisons_of_crowd_kit_get_the_call_that_reads_them(battles):
     names = np.select(
         [battles["winner"] == "a", battles["winner"] == "b"],
@@ -374,6 +376,7 @@ def test_wide_frames_get_the_line_that_reshapes_them(votes, shape, kind):
     assert len(labels) == votes["question"].nunique()
 
 
+@pytest.mark.slow
 def test_a_matrix_gets_the_line_that_reshapes_it(votes):
     frame = votes.pivot(index="question", columns="worker", values="answer")
     frame.index.name = None
@@ -385,6 +388,7 @@ def test_a_matrix_gets_the_line_that_reshapes_it(votes):
     assert statistics["alpha_nominal"] == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_systems_in_columns_get_the_line_that_reshapes_them():
     scores = evaluation(1).drop(columns="document")
     scores = scores.rename(columns={"part": "segment", "worker": "judge"})
@@ -442,7 +446,7 @@ def test_columns_of_roles_stay_where_systems_become_rows(kind):
     assert set(ranking["system"]) == {"m0", "m1", "m2"}
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "index"])
 def test_scores_without_judges_get_the_line_with_one_judge(kind):
     wide = wide_scores().groupby("segment", as_index=False)[["m0", "m1", "m2"]].mean()

@@ -48,7 +48,7 @@ def test_scores_of_a_ranking_are_compared_and_scored(stage_campaign):
     assert scored["s/x"]["raw_mean"] == 70
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_alone", "compared"), [(1, True), (5, False)])
 def test_scored_hits_are_compared_where_half_of_their_judgments_can_be(
     stage_campaign, n_alone, compared
@@ -139,6 +139,7 @@ def test_without_ranking_and_hit_a_judge_ranks_a_segment_once(stage_campaign):
     assert [r["item"] for r in built.rows("set_aside")] == ["s/x", "t/y"]
 
 
+@pytest.mark.slow
 def test_an_output_that_stands_twice_in_a_ranking_counts_with_its_mean(stage_campaign):
     rows = ["w,s,x,1,1,", "w,s,x,1,4,", "w,s,y,1,2,"]
     built = rankings(stage_campaign, rows)
@@ -146,6 +147,7 @@ def test_an_output_that_stands_twice_in_a_ranking_counts_with_its_mean(stage_cam
     assert built.metrics("break_into_comparisons")["repeated_outputs"] == {"small": ["s/x"]}
 
 
+@pytest.mark.slow
 def test_rankings_are_numbered_in_the_order_of_submission(stage_campaign):
     fields = RANKING | {"submitted_at": "extra"}
     rows = [

@@ -50,6 +50,7 @@ def gate(staged, name):
     return actual
 
 
+@pytest.mark.slow
 def test_answers_missing_of_one_system(stage_campaign):
     """Of 80 answers on each system, 30 on `long` failed; nothing else is missing."""
     text = rows(lambda a: a.system == "long" and a.segment % 8 < 3)
@@ -67,6 +68,7 @@ def test_answers_missing_of_one_system(stage_campaign):
     assert f"raw means differ by {low:.2f} to {high:.2f}" in actual.detail
 
 
+@pytest.mark.slow
 def test_answers_missing_evenly_are_no_warning(stage_campaign):
     text = rows(lambda a: a.segment % 8 < 3)
     staged = stage_campaign({"a.csv": text}, **settings(FIELDS))
@@ -104,6 +106,7 @@ def test_systems_that_an_item_table_names(stage_campaign):
     assert counts == {("brief", 80, 1.0), ("long", 80, 1.0), ("plain", 80, 0.5)}
 
 
+@pytest.mark.slow
 def test_both_systems_of_a_comparison_that_failed(stage_campaign):
     pairs = [("brief", "long"), ("long", "plain"), ("brief", "plain")]
     text = "text,one,two,grader,better\n" + "".join(

@@ -65,6 +65,7 @@ def labels_in_lists(*labels: list[str]) -> list[dict[str, Any]]:
     return [{"id": f"c{n}", "text": f"on {n}", "annotations": row} for n, row in enumerate(labels)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", ["annotations", "label"])
 def test_places_in_a_list_of_labels(tmp_path: Path, guess: Guesses, column: str) -> None:
     rows = labels_in_lists(["yes", "no", "yes"], ["no", "no", "no"], ["yes", "no", "no"])
@@ -143,6 +144,7 @@ def by_worker(*, repeated: bool) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 def test_ratings_in_assignments_of_each_worker(tmp_path: Path, guess: Guesses) -> None:
     """The key of a record is the judge's; state, of a whole assignment, is no answer."""
     path = write(tmp_path / "v.json", by_worker(repeated=False))

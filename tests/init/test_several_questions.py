@@ -37,6 +37,7 @@ def test_figure_eight(tmp_path: Path, guess: Guesses) -> None:
     check_two(guess(write(tmp_path / "full.csv", rows)), "kind", "hue")
 
 
+@pytest.mark.slow
 def test_figure_eight_takes_questions_with_gold_alone(tmp_path: Path, guess: Guesses) -> None:
     rows = figure_eight(
         kind=lambda r: r.label, kind_gold=lambda r: "rock" if r.item == "ceres" else "",
@@ -47,6 +48,7 @@ def test_figure_eight_takes_questions_with_gold_alone(tmp_path: Path, guess: Gue
     assert len(actual.settings.sources) == 1
 
 
+@pytest.mark.slow
 def test_crowdtruth_relations_in_brackets(tmp_path: Path, guess: Guesses) -> None:
     chosen = {"rock": "[CAUSES]\n[TREATS]", "gas": "[NONE]"}
     actual = guess(write(tmp_path / "crowdtruth.csv", figure_eight(rel=lambda r: chosen[r.label])))
@@ -98,6 +100,7 @@ def test_toloka(tmp_path: Path, guess: Guesses) -> None:
     assert actual.facts["fates"]["control"] == 2
 
 
+@pytest.mark.slow
 def test_potato(tmp_path: Path, guess: Guesses) -> None:
     options = {f"kind:::{o}": lambda r, o=o: "1" if r.label == o else "" for o in HUES}
     hues = {f"hue:::{h}": lambda r, h=h: h if HUES[r.label] == h else "" for h in HUES.values()}

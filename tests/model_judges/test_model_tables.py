@@ -287,6 +287,7 @@ def test_bias_of_judges_who_compare(stage_campaign):
     assert bias["ann"]["family_reason"] == "no family is declared for the judge and for a system"
 
 
+@pytest.mark.slow
 def test_a_judge_who_contradicts_itself_is_taken_for_a_tie(stage_campaign):
     rows = [
         {"segment": f"s{n}", "judge": judge, "system_a": a, "system_b": b, "preference": "a"}
@@ -302,6 +303,7 @@ def test_a_judge_who_contradicts_itself_is_taken_for_a_tie(stage_campaign):
     assert (estimates["A", "model"], estimates["A", "people"]) == (0.5, 1)
 
 
+@pytest.mark.slow
 def test_order_is_unknown_where_tools_shuffle(stage_campaign):
     rows = pair_rows()
     built = build(
@@ -314,7 +316,7 @@ def test_order_is_unknown_where_tools_shuffle(stage_campaign):
         assert row["n_both_orders"] == 0
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("a", "b", "truth", "right"),
     [("A", "B", "a", True), ("A", "B", "b", False), ("B", "A", "a", True), ("B", "A", "b", False),
@@ -406,6 +408,7 @@ def test_few_answers_of_people_have_no_interval_and_correct_nothing(stage_campai
     assert 0 <= rows["prediction_powered"]["ci_low"] < rows["prediction_powered"]["ci_high"] <= 1
 
 
+@pytest.mark.slow
 def test_people_who_all_say_the_same_have_no_interval(stage_campaign):
     built = build(stage_campaign, few_rows(40, lambda _: "x"))
     for row in built.rows("estimates"):

@@ -209,6 +209,7 @@ def test_votes_on_a_text_that_changes_back_have_not_vanished(build_campaign):
     assert row["first_vanished"][0] == "i24"
 
 
+@pytest.mark.slow
 def test_decisions_on_two_texts_both_count(build_campaign, tmp_path, capsys):
     """The text of a later decision is another text of the item, and no earlier one."""
     exports = {

@@ -68,6 +68,7 @@ def test_a_third_of_the_median_over_judges(stage_campaign) -> None:
     assert gate.detail == "small d (83% below 3.5 s)"
 
 
+@pytest.mark.slow
 def test_half_of_the_answers_is_no_warning(stage_campaign) -> None:
     times = SLOW | {"d": [2.0] * 12 + [12.0] * 12}
     staged = stage_campaign({"a.csv": by_seconds(times)}, **NAMES, **UNTESTED, **sources("seconds"))
@@ -75,6 +76,7 @@ def test_half_of_the_answers_is_no_warning(stage_campaign) -> None:
     assert warning(staged).level == "pass"
 
 
+@pytest.mark.slow
 def test_with_few_timed_answers_there_is_no_share(stage_campaign) -> None:
     """Negative seconds, the clock is wrong, are no time; 0 is."""
     times = SLOW | {
@@ -87,6 +89,7 @@ def test_with_few_timed_answers_there_is_no_share(stage_campaign) -> None:
     assert hurried["zero"] == (1, 3.5)  # the medians are 0, 9, 12, 15
 
 
+@pytest.mark.slow
 def test_two_judges_set_no_level(stage_campaign) -> None:
     times: Times = {"a": [9.0] * 24, "d": [1.0] * 24}
     staged = stage_campaign({"a.csv": by_seconds(times)}, **NAMES, **UNTESTED, **sources("seconds"))
@@ -135,6 +138,7 @@ def test_answers_that_were_submitted_at_once_have_no_gap(stage_campaign) -> None
     assert warning(staged).level == "pass"
 
 
+@pytest.mark.slow
 def test_criteria_of_an_item_are_one_answer(stage_campaign) -> None:
     """Scores of two criteria at one time: 24 gaps of 12 seconds, not 48 of which half are 0."""
     rows = "item,judge,score,criterion,submitted_at\n"
@@ -150,6 +154,7 @@ def test_criteria_of_an_item_are_one_answer(stage_campaign) -> None:
     assert hurried["b"] == (0, 3.5)
 
 
+@pytest.mark.slow
 def test_models_have_no_share_and_set_no_level(stage_campaign) -> None:
     times = SLOW | {"gpt": [0.1] * 24, "d": [2.0] * 24}
     judges = {"declared": [{"name": "gpt", "kind": "model"}]}

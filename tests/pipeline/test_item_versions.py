@@ -80,6 +80,7 @@ def test_a_text_that_changes_back_is_its_first_version(stage_campaign):
     assert texts(built)["i0"] == ("the moon", FIRST)
 
 
+@pytest.mark.slow
 def test_judgments_keep_their_ids_whatever_text_is_current(stage_campaign):
     nights = {"n1.csv": NIGHT_1, "n2.csv": NIGHT_2, "n3.csv": NIGHT_3}
     after = [
@@ -198,6 +199,7 @@ def test_slices_of_a_large_task_change_no_byte(stage_campaign):
     assert sum(map(is_earlier, items, (row["item_version"] for row in tables["items"]))) == 3
 
 
+@pytest.mark.slow
 def test_an_item_that_has_the_name_of_a_version_stays_itself(stage_campaign):
     rows = answers(EARLIER, "an item of its own", "yes")
     exports = {"n1.csv": NIGHT_1, "n2.csv": NIGHT_2, "n3.csv": export(rows, HEAD)}
@@ -207,6 +209,7 @@ def test_an_item_that_has_the_name_of_a_version_stays_itself(stage_campaign):
     assert texts(built)[EARLIER][0] == "an item of its own"
 
 
+@pytest.mark.slow
 def test_texts_whose_digests_begin_alike_are_two_versions(stage_campaign):
     first, second = "text 859", "text 4460"
     assert text_digest(first)[:8] == text_digest(second)[:8]
@@ -286,6 +289,7 @@ def test_votes_and_decisions_are_of_a_text(stage_campaign):
     assert (rows["i0"]["adjudicated"], rows[EARLIER]["adjudicated"]) == (False, True)
 
 
+@pytest.mark.slow
 def test_controls_that_show_another_text_make_no_version(stage_campaign):
     fields = {**FIELDS, "score": "label", "control": "kind"}
     del fields["label"]
@@ -349,6 +353,7 @@ def test_nothing_is_asked_of_earlier_texts(stage_campaign):
     assert not any("#" in item for item in planned)
 
 
+@pytest.mark.slow
 def test_a_long_text_rejects_no_judgment(stage_campaign):
     built = stage_campaign({"a.csv": export(answers("i0", "x" * 200_000, "yes"), HEAD)},
                            sources=[SOURCE])  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.pipeline.exported import ROWS, export, fates
 
 
@@ -38,6 +40,7 @@ def test_item_tables_add_texts_and_truth(stage_campaign, tmp_path):
     assert by_item["i1"]["text"] is None
 
 
+@pytest.mark.slow
 def test_a_truth_on_which_tasks_differ_is_none(stage_campaign, tmp_path):
     """Of one task, or of none, the first row wins."""
     folder = tmp_path / "campaign"
@@ -91,6 +94,7 @@ def test_a_bad_row_of_an_item_table_stops_nothing(stage_campaign, tmp_path):
     assert "items.csv row 2 (line 3): item is blank" in gate.detail
 
 
+@pytest.mark.slow
 def test_a_blank_truth_is_no_truth(stage_campaign):
     fields = {"item": "item", "judge": "judge", "label": "label", "truth": "truth"}
     source = {"path": "exports/*.csv", "format": "csv", "fields": fields}

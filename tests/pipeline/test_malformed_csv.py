@@ -202,6 +202,7 @@ def test_a_header_among_the_rows_is_no_judgment(stage_campaign) -> None:
     assert "item" not in {row["item"] for row in built.rows("labels")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "header",
     ["ITEM,JUDGE,LABEL,COMMENT", ' item , judge,"label",comment ', "Item,judge,label,comment"],

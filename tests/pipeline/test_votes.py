@@ -127,7 +127,7 @@ def test_bad_counts_are_rejected(tmp_path: Path, cell: str, reason: str) -> None
     assert distribution(built) == [("c1", "owl", 3)]
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cell", "n"), [("3.0", 3), (" 3 ", 3), ("1e2", 100), ("2147483647", 2147483647)]
 )
@@ -151,6 +151,7 @@ def test_an_item_and_label_count_once_in_a_file(tmp_path: Path) -> None:
     assert distribution(built) == [("c1", "gull", 1), ("c1", "owl", 3), ("c2", "gull", 1)]
 
 
+@pytest.mark.slow
 def test_rows_that_native_id_tells_apart_add_up(tmp_path: Path) -> None:
     export = "clip,bird,n,batch\nc1,owl,3,a\nc1,owl,3,b\nc1,owl,4,c\n"
     source = LONG | {"fields": LONG["fields"] | {"native_id": "batch"}}
@@ -158,6 +159,7 @@ def test_rows_that_native_id_tells_apart_add_up(tmp_path: Path) -> None:
     assert distribution(built) == [("c1", "owl", 10)]
 
 
+@pytest.mark.slow
 def test_a_later_file_supersedes_counts_also_by_zero(tmp_path: Path) -> None:
     first, second = (
         f"{HEAD}c1,owl,1\nc1,gull,2\nc2,owl,4\n",
@@ -170,6 +172,7 @@ def test_a_later_file_supersedes_counts_also_by_zero(tmp_path: Path) -> None:
     assert [rows["long-2.csv", n] for n in (1, 2, 3)] == ["not_asked", "used", "used"]
 
 
+@pytest.mark.slow
 def test_repeats_of_judges_say_nothing_of_votes(tmp_path: Path) -> None:
     tasks = [{"name": "*", "kind": "categorical", "repeats": "reject"}]
     built = stage_file(write(tmp_path, {"wide.csv": WIDE}, EACH, tasks=tasks))

@@ -46,6 +46,7 @@ def test_all_248_verdicts(built, verdicts):
     assert {row["judge"]: row["verdict"] for row in built.rows("judges")} == verdicts
 
 
+@pytest.mark.slow
 def test_the_assignment_without_answers_is_not_asked(built):
     blank = [r for r in built.rows("controlled") if r["fate"] == "not_asked"]
     assert {r["source_file"].rpartition("/")[2] for r in blank} == {"Combined_Batches_305hits.csv"}
@@ -54,6 +55,7 @@ def test_the_assignment_without_answers_is_not_asked(built):
     assert built.metrics("control_judges")["fates"]["rejected"] == 0
 
 
+@pytest.mark.slow
 def test_system_z(built):
     """To the three digits that are known."""
     rows = [r for r in built.rows("system_rankings") if r["method"] == "z_mean"]
@@ -61,6 +63,7 @@ def test_system_z(built):
     assert {r["n_segments"] for r in rows} <= set(range(90, 125))
 
 
+@pytest.mark.slow
 def test_the_judgments_of_those_who_failed_stay_beside(built, verdicts):
     failed = {judge for judge, verdict in verdicts.items() if verdict == "failed"}
     rows = [r for r in built.rows("controlled") if r["fate"] == "judge_failed"]

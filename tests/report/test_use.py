@@ -308,6 +308,7 @@ def test_the_commands_of_a_report_work_in_the_folder_of_the_campaign(tmp_path, m
     assert "annot items other.yaml" in again.file("report.html").read_text()
 
 
+@pytest.mark.slow
 def test_who_looks_random_is_counted_and_linked_where_judges_have_no_verdicts(tmp_path):
     """Preferences without controls: nobody is tested, one says the contrary of the others."""
     judges = ["a", "b", "c", "odd"]

@@ -180,7 +180,7 @@ ZERO_VARIANCE = {
 }
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize("test", ["paired_t", "signed_rank"])
 @pytest.mark.parametrize("name", ZERO_VARIANCE)
 def test_no_variance_is_decided_by_the_means(name: str, test: str, stage: Any) -> None:

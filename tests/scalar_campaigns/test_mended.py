@@ -71,7 +71,7 @@ def test_a_reversed_criterion_on_a_scale_of_decimals(stage: Any) -> None:
         assert built.rows("judges")[0]["share_at_ends"] == 1
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize("field", ["hit", "native_id", "position"])
 def test_ids_of_many_digits(field: str, stage: Any) -> None:
     rows = [
@@ -81,6 +81,7 @@ def test_ids_of_many_digits(field: str, stage: Any) -> None:
     assert judge["longest_constant_run"] == 2
 
 
+@pytest.mark.slow
 def test_an_assignment_rejected_in_a_later_export(stage: Any) -> None:
     rows = [{"item": f"i{k}", "judge": "ann", "score": k, "status": "Submitted"} for k in range(3)]
     later = [row | {"status": "Rejected"} for row in rows[:2]]
@@ -157,13 +158,14 @@ def test_rejected_assignments_are_no_defect_of_an_export(stage: Any) -> None:
     assert actual["rejected_share"].value == actual["rejected_share_by_export"].value == 0
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize("status", ["Rejected\t", "rejected\r\n"])
 def test_a_status_with_other_blanks(status: str, stage: Any) -> None:
     rows = [of(), of("t", status=status)]
     assert fates(stage(rows))["t/x"][0] == "rejected"
 
 
+@pytest.mark.slow
 def test_scores_next_to_nothing(stage: Any) -> None:
     tiny = ["1e-320", "2e-320", "4e-320"]
     rows = [{"item": f"i{k}", "judge": "ann", "score": score} for k, score in enumerate(tiny)]

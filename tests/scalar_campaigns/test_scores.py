@@ -176,6 +176,7 @@ def test_a_judge_with_one_judgment(stage: Any) -> None:
     assert [row["item"] for row in built.rows("set_aside")] == ["i0"]
 
 
+@pytest.mark.slow
 def test_items_of_judges_without_z_alone(stage: Any) -> None:
     built = stage([{"item": "i", "judge": "once", "score": 50}])
     (row,) = built.rows("scores")
@@ -245,6 +246,7 @@ def test_agreement_of_judges_kept_beside_that_of_all(stage: Any) -> None:
     assert everyone["n_judges"] == 3
 
 
+@pytest.mark.slow
 def test_agreement_that_nothing_can_be_said_of_is_null(stage: Any) -> None:
     rows = [{"item": f"i{n}", "judge": f"j{n}", "score": 50} for n in range(3)]
     for row in stage(rows).rows("agreement"):

@@ -165,7 +165,7 @@ def test_the_only_system_and_the_only_segment(stage: Any) -> None:
     assert tasks == {"one segment": 2 * 5}, "nothing to compare in the others"
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["wmt", "all_beat_all", "min_wins"])
 def test_equal_means_have_equal_ranks(rule: str, stage: Any) -> None:
     """1 2 2 4, in the order of names, also where sums in another order differ in the last digit."""

@@ -45,8 +45,10 @@ BUILDS = [["diff", "v0001", "v0002"], ["verify", "v0002", "--rebuild"], ["build"
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory) -> Path:
-    folder = build_two(tmp_path_factory.mktemp("json") / "campaign")
+def built(copy_campaign, tmp_path_factory) -> Path:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ANNOT_KEY", KEY)
+        folder = copy_campaign(build_two, tmp_path_factory.mktemp("json") / "campaign")
     store = Store(folder / "store")
     with known_digests(store.export_digests, 60) as sha256:
         sha256(folder / "exports/a.csv")

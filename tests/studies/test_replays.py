@@ -148,6 +148,7 @@ def test_an_oracle_wins_over_the_truth_and_says_which_items_count(tmp_path: Path
     assert (task.first["RA"].n_asked.sum(axis=1) == 5 * np.arange(1, 7)).all()
 
 
+@pytest.mark.slow
 def test_records_that_differ_about_the_truth_say_nothing(tmp_path: Path) -> None:
     rows = item_rows()
     rows[0]["truth"] = 3.25
@@ -188,6 +189,7 @@ def test_what_cannot_be_replayed(tmp_path: Path) -> None:
     assert "no judgment with a score" in refusal(campaign(tmp_path / "d", labels, tasks=[]))
 
 
+@pytest.mark.slow
 def test_nothing_is_written_beside_the_campaign(tmp_path: Path) -> None:
     given = campaign(tmp_path, item_rows())
     run_item_replay(given, QUICK, None, silent)

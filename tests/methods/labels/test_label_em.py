@@ -306,6 +306,7 @@ def test_plain_em_is_not_accelerated_to_the_last_bit(setting, start):
 # --- tasks side by side, blocks, states --------------------------------------------------------
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("model", ["dawid_skene", "one_coin", "mace"])
 def test_slow_and_fast_tasks_beside_each_other_change_no_bit(model):
     params = DawidSkeneParams(model=model)

@@ -140,6 +140,7 @@ def test_judges_who_share_few_items_have_no_interval_of_ranks(stage_campaign):
     assert (row["ci_low"] < row["ci_high"], row["reason"]) == (True, THESE_JUDGES)
 
 
+@pytest.mark.slow
 def test_ranks_are_within_a_criterion(stage_campaign):
     """Both judges find all items more fluent than fun; the ranks do not know."""
     fields = {n: n for n in ("judge", "item", "criterion", "score")}

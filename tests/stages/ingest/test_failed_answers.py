@@ -65,6 +65,7 @@ def test_any_condition_marks_a_failed_answer(stage_campaign):
     assert [row["raw_mean"] for row in staged.rows("scores")] == [7, 3]
 
 
+@pytest.mark.slow
 def test_filtered_and_not_asked_come_first(stage_campaign):
     export = "item,judge,label,bad,kind\ni0,m,x,true,test\ni1,m,?,true,main\ni2,m,x,true,main\n"
     more = {
@@ -75,6 +76,7 @@ def test_filtered_and_not_asked_come_first(stage_campaign):
     assert [fate for fate, _ in fates(staged)] == ["filtered", "not_asked", "unscored"]
 
 
+@pytest.mark.slow
 def test_an_answer_that_map_makes_a_failure(stage_campaign):
     export = "item,judge,label\ni0,m,good\ni1,m,cannot say\n"
     label = {"column": "label", "map": {"good": "good"}, "else": "bad output"}
@@ -110,6 +112,7 @@ def test_nan_of_parquet_is_unscored_also_as_a_label(tmp_path):
     assert [row["label"] for row in staged.rows("label_distributions")] == ["1"]
 
 
+@pytest.mark.slow
 def test_nan_of_a_text_format_stays_text(stage_campaign):
     export = "item,judge,label\ni0,m,nan\ni1,m,yes\n"
     staged = stage_campaign({"a.csv": export}, sources=source(LABELS))
@@ -147,6 +150,7 @@ def test_nan_of_a_mapped_answer_is_no_class(stage_campaign, label):
     assert [fate for fate, _ in fates(staged)] == ["used", "unscored"]
 
 
+@pytest.mark.slow
 def test_failed_answers_were_paid(stage_campaign):
     export = "item,judge,score,pay\n" + "".join(f"i{n},m,{'ERR' if n else 3},0.10\n"
                                                 for n in range(4))  # fmt: skip

@@ -143,6 +143,7 @@ def test_a_blank_answer_of_one_row_is_still_rejected_but_a_blank_row_is_not(stag
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_lists_are_as_long_as_they_are(stage_campaign):
     """doccano and Argilla: answers of several people, one list a text."""
     texts = [
@@ -248,6 +249,7 @@ def test_skip_rows_is_of_tables(tmp_path):
     assert "belongs to format: csv" in caught.value.problems[0].what
 
 
+@pytest.mark.slow
 def test_nothing_chosen_of_a_set_is_an_answer(stage_campaign):
     export = {"a.csv": 'item,judge,topics\n1,a,"spam, rude"\n1,b,\n'}
     fields = {
@@ -260,6 +262,7 @@ def test_nothing_chosen_of_a_set_is_an_answer(stage_campaign):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_an_element_holds_a_list_itself(stage_campaign):
     """Turns of a conversation, each with its ratings: a record a rating, each with its place."""
     turns = [

@@ -197,6 +197,7 @@ def test_the_first_pattern_of_a_judge_wins():
     assert judge_families(names, patterns).tolist() == [0, 1, 2, 3, 3, 2]
 
 
+@pytest.mark.slow
 def test_dawid_skene_alone_may_have_labels_that_nobody_gave_and_gates_tell():
     """A class with one vote, whose name judges use for another class: votes do not support it."""
     rng = np.random.default_rng(1)

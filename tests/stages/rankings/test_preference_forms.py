@@ -52,6 +52,7 @@ def test_the_winner_among_texts_of_one_policy(stage_campaign):
     assert staged.metrics("rank_systems")["comparisons_of_one_system"] == {"small": 1}
 
 
+@pytest.mark.slow
 def test_one_hot_winners(stage_campaign):
     rows = "judge,prompt,a,b,wa,wb,wt\nj,1,x,y,1,0,0\nj,2,x,y,0,1,0\nj,3,x,y,0,0,1\n"
     preference = {"join": ["wa", "wb", "wt"], "map": {"100": "a", "010": "b", "001": "tie"}}
