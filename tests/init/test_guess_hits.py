@@ -16,7 +16,7 @@ from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.config.sources import HITS_FIELDS
 from annot_pipeline.errors import ConfigError
 from annot_pipeline.init import guess_campaign
-from tests.conftest import build_file, stage_file
+from tests.conftest import stage_file
 from tests.hits.platforms import (
     RESULTS,
     Row,
@@ -84,7 +84,7 @@ def test_results_are_recognised(platform: str, tmp_path: Path) -> None:
     assert re.search(r"kind: scalar\n    scale: \[0, 100\] +# as the HITs say\n", text)
     assert "4 not read: the slot was not answered" in text
     assert "4 HITs, 3 judges, 12 items" in text
-    built = build_file(tmp_path, "gates.rejected_share.error=1")
+    built = stage_file(tmp_path)
     fates = [row["fate"] for row in built.rows("lineage")]
     assert (fates.count("used"), fates.count("rejected"), len(fates)) == (32, 4, 36)
     assert {row["task"] for row in built.rows("scores")} == {"mt"}

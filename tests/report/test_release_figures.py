@@ -21,17 +21,17 @@ from annot_pipeline.report.release_figures import (
 )
 from studies.simulators.score_exports import write_score_campaign
 from studies.simulators.scores import ScoreSimulation, simulate_scores
-from tests.conftest import Built, build_file
+from tests.conftest import Staged, stage_file
 from tests.report.figure_reader import Figure
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 @pytest.fixture(scope="module")
-def assessed(tmp_path_factory: pytest.TempPathFactory) -> Built:
+def assessed(tmp_path_factory: pytest.TempPathFactory) -> Staged:
     folder = tmp_path_factory.mktemp("assessed")
     write_score_campaign(simulate_scores(ScoreSimulation(n_hits=40, n_judges=20)), folder)
-    return build_file(
+    return stage_file(
         EXAMPLES / "direct_assessment",
         f"store={folder / 'store'}",
         f"gold={folder / 'gold'}",
