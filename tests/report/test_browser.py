@@ -137,7 +137,8 @@ def test_a_phone_scrolls_down_only(browser, reports, name):
         assert boxes.evaluate_all("all => all.filter(e => e.scrollWidth > e.clientWidth).length")
 
 
-@pytest.mark.parametrize("name", ["small", "example", "full"])
+@pytest.mark.sampled
+@pytest.mark.parametrize("name", ["full", "example", "small"])
 def test_a_phone_shows_figures_whole(browser, reports, name):
     with Visit(browser, reports[name], viewport={"width": 390, "height": 844}) as page:
         page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")
@@ -163,7 +164,8 @@ def rows_of(page: Any, table: str) -> list[str]:
     return actual
 
 
-@pytest.mark.parametrize("name", ["example", "hostile", "full"])
+@pytest.mark.sampled(every=2)
+@pytest.mark.parametrize("name", ["full", "example", "hostile"])
 def test_nothing_is_cut_off_on_paper(browser, reports, name):
     """The full campaign has the table of judges with all of its columns."""
     with Visit(browser, reports[name], viewport=A4) as page:
@@ -317,7 +319,8 @@ def test_texts_stand_out_from_their_ground(browser, reports, scheme):
 # --- what the first screen and the items to doubt answer ---------------------------------------
 
 
-@pytest.mark.parametrize("name", ["example", "small", "full"])
+@pytest.mark.sampled
+@pytest.mark.parametrize("name", ["full", "example", "small"])
 def test_the_page_is_light_before_anything_is_opened(browser, reports, name):
     with Visit(browser, reports[name]) as page:
         assert page.evaluate("document.querySelectorAll('*').length") <= MOST_NODES
@@ -454,6 +457,7 @@ def test_hostile_items_open_as_text(browser, reports):
         assert page.title() == "hostile v0001"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("paper", ["A4", "Letter"])
 def test_the_first_sections_print_on_few_sheets(browser, reports, paper):
     """Use, changes, systems and judges; what is closed stays closed."""
