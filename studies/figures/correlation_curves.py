@@ -13,10 +13,9 @@ from annot_pipeline.report.figures.curves import (
     MOST_CURVES,
     Curve,
     draw_curves,
-    draw_zero,
-    notes_on,
 )
 from annot_pipeline.report.figures.plot import new_plot, nothing_svg
+from studies.figures.curve_notes import draw_zero, notes_on
 
 
 def correlation_curves_svg(

@@ -106,7 +106,18 @@ def test_the_agreement_of_two_judges_makes_no_label_certain(n_judges, stage_camp
     rows, truths = night(3, 60, crowd(n_judges, 0.97, 0.97), n_judges)
     built = stage_campaign({"a.csv": HEAD + rows}, **NAMES)
     assert any(row["certain"] for row in built.rows("labels")) == (n_judges > 2)
+    [gate] = [g for g in built.runs["infer_labels"].gates if g.name == "one_family"]
+    assert (gate.level, gate.value) == (("pass", 0) if n_judges > 2 else ("warn", 1))
     assert share_right(built.rows("labels"), truths) > 0.9
+
+
+def test_known_items_say_how_often_two_judges_are_right(stage_campaign):
+    rows, truths = night(3, 120, crowd(2, 0.97, 0.97), 2)
+    items = "item,truth\n" + "".join(f"i{n},{truths[f'i{n}']}\n" for n in range(80))
+    source = {"path": "exports/items.txt", "format": "csv",
+              "fields": {"item": "item", "truth": "truth"}}  # fmt: skip
+    built = stage_campaign({"a.csv": HEAD + rows, "items.txt": items}, **NAMES, items=[source])
+    assert any(row["certain"] for row in built.rows("labels"))
 
 
 def test_copies_fail_but_one(stage_campaign) -> None:

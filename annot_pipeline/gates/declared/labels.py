@@ -70,9 +70,10 @@ LABELS: tuple[Gate[Any], ...] = (
     ),
     Gate(
         "one_family", LabelMetrics, "labels",
-        "number of tasks with labels of one judge or family per item",
-        "votes are published with unknown accuracy: ask judges of another family, or an expert",
-        lambda m: named([t for t, row in m.certainty.items() if row["is_one_family"]]), warn=0,
+        "number of tasks with labels of one judge or family per item, or of two in all",
+        "nothing says how often judges are right, so no label is certain: ask judges of another "
+        "family, or an expert, or add items with a known truth",
+        lambda m: named([t for t, row in m.certainty.items() if not row["is_identified"]]), warn=0,
     ),
     Gate(
         "unlike_known_items", LabelMetrics, "labels",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.arrays import Floats
-from annot_pipeline.errors import counted
-from annot_pipeline.report.figures.base import INK, SERIES, evenly, key_name, numbers, short
+from annot_pipeline.report.figures.base import SERIES, evenly, key_name, numbers, short
 from annot_pipeline.report.figures.plot import whole_ticks
 
 if TYPE_CHECKING:
@@ -87,17 +86,6 @@ class Curve:
         return float(y[~np.isnan(y)][-1])
 
 
-def notes_on(curves: Sequence[Curve], inside: str = "") -> Iterator[str]:
-    """Yield what is not drawn of these curves, of the figure or of a panel of it."""
-    for curve in curves:
-        n, missing = np.size(curve.y), int(np.isnan(numbers(curve.y)).sum())
-        if missing:
-            points, name = counted(missing, "point"), short(curve.name)
-            yield f"Not drawn, without a value: {points} of {name}{inside}."
-        if n - missing > MOST_POINTS:
-            yield f"At most {MOST_POINTS:,} points of a line are drawn, evenly spread{inside}."
-
-
 def draw_curves(ax: Axes, curves: Sequence[Curve]) -> None:
     """Draw all bands, then all lines over them; a legend explains lines that have points."""
     shade = 0.16 if len(curves) <= 3 else 0.1
@@ -119,10 +107,3 @@ def draw_curves(ax: Axes, curves: Sequence[Curve]) -> None:
     if all((x == np.round(x)).all() for x, *_ in lines):
         whole_ticks(ax)
     ax.grid(visible=True, axis="y")
-
-
-def draw_zero(ax: Axes) -> None:
-    """Draw a line where y is 0, if that is inside."""
-    low, high = ax.get_ylim()
-    if low < 0 < high:
-        ax.axhline(0, color=(INK, 0.4), linewidth=1, zorder=0.7)

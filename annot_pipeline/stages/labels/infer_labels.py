@@ -203,19 +203,6 @@ class FittedTask:
     labels: LabelTask | None = None
 
 
-def infer_labels(
-    task: JudgedTask, settings: LabelSettings, *, shared_weights: np.ndarray | None = None
-) -> TaskResult:
-    """Infer the labels of one task in memory; for tables and metrics see `label_tables`."""
-    [fitted] = fit_tasks([task], settings, shared_weights=shared_weights)
-    [rows] = task.judgments.map(_itself)
-    return label_tables(task.name, rows, fitted, is_first=True)
-
-
-def _itself(rows: pa.Table) -> pa.Table:
-    return rows
-
-
 def fit_tasks(
     tasks: Sequence[JudgedTask],
     settings: LabelSettings,
@@ -282,9 +269,11 @@ def _model(
     if samples := sorted(set().union(*task.judgments.map(sample_names))):
         shared = task.name, own, task.truths, fit.item_fit, certain_at, samples
         audit = certificate(samples, task.judgments.sum(_audit, *shared), certain_at)
-    shared_sums = fit.item_fit, certain_at, own.doubted, audit.get("level")
+    identified = own.is_identified(fit.item_fit)
+    shared_sums = fit.item_fit, certain_at, own.doubted | (not identified), audit.get("level")
     sums = coded.sum(_sums, *shared_sums, n_bytes=n_bytes)
-    model = TaskFit(task.name, own.classes, list(own.judges.values()), fit, sums, audit)
+    names = task.name, own.classes, list(own.judges.values())
+    model = TaskFit(*names, identified, fit, sums, audit)
     return model, coded.blocks[0] if isinstance(coded, InMemoryBlocks) else None
 
 
@@ -333,7 +322,8 @@ def label_tables(name: str, rows: pa.Table, fitted: FittedTask, *, is_first: boo
         task = fitted.labels or LabelTask.from_rows(rows, name, own, fitted.truths)
         fit = fitted.model.fit.item_fit
         level = fitted.model.audit.get("level")
-        items = labelled_items(task, fit, fitted.certain_at, own.doubted, level)
+        doubted = own.doubted | (not fitted.model.is_identified)
+        items = labelled_items(task, fit, fitted.certain_at, doubted, level)
         tables |= {"labels": label_rows(items), "label_distributions": distribution_rows(items)}
     else:
         used = used_rows(rows)

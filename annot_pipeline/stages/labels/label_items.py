@@ -42,9 +42,6 @@ from annot_pipeline.runtime.audit_answers import AuditSample, audited_items, lab
 from annot_pipeline.runtime.indexing import names_of
 from annot_pipeline.stages.labels.label_tasks import LabelTask
 
-FEWEST_JUDGES = 3
-"""By whose agreement the accuracies of judges are identified (Dawid & Skene 1979)."""
-
 
 @dataclass(frozen=True)
 class LabelledItems:
@@ -61,8 +58,7 @@ class LabelledItems:
     certain_at
         Probability from which a label is certain.
     is_doubtful
-        ``(n_items,)`` items of which doubted judges gave half of the labels or more; all items of
-        fewer than `FEWEST_JUDGES` judges (or families of related ones) without known items.
+        ``(n_items,)`` items of which doubted judges gave half of the labels or more.
     level
         Probability from which an audit certifies labels, whoever gave them; None: it does not.
     """
@@ -118,13 +114,10 @@ def labelled_items(
         task.codes.items, task.codes.labels,
         n_items=task.codes.n_items, n_labels=task.codes.n_labels, judges=task.codes.judges,
     )  # fmt: skip
-    codes = fit.related_codes(task.codes)
+    codes = task.codes
     n = np.bincount(codes.items, minlength=codes.n_items)
     of_doubted = np.bincount(codes.items, doubted[codes.judges], codes.n_items)
-    # the agreement of two is one number: it does not say how often either is right
-    n_groups = codes.n_judges if codes.families is None else np.unique(codes.families).size
-    is_unidentified = n_groups < FEWEST_JUDGES and fit.recalibration is None
-    is_doubtful = (n > 0) & (is_unidentified | (2 * of_doubted >= n))
+    is_doubtful = (n > 0) & (2 * of_doubted >= n)
     published = probabilities(task.labels, fit)
     return LabelledItems(task, published, votes, certain_at, is_doubtful, level)
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from annot_pipeline.arrays import Codes, Flags
 from annot_pipeline.config.judges import JudgeSettings, entry_for
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
-from annot_pipeline.methods.labels.published_labels import TaskLabels
+from annot_pipeline.methods.labels.published_labels import ItemFit, TaskLabels
 from annot_pipeline.methods.labels.recalibration import KnownItems
 from annot_pipeline.methods.numerics.blocks import Blocks
 from annot_pipeline.runtime.coded_task import CodedTask
@@ -20,6 +20,8 @@ from annot_pipeline.stages.shared.known_items import Truths, known_items
 
 CODED = ("item", "judge", "judge_id", "label", "votes", "fate", "control", "control_of")
 """Columns that are coded."""
+FEWEST_JUDGES = 3
+"""By whose agreement the accuracies of judges are identified (Dawid & Skene 1979)."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,15 @@ class Vocabulary:
             judge_families([*judges], related),
             np.array([name in task.doubted for name in judges.values()], np.bool_),
         )
+
+    def is_identified(self, fit: ItemFit) -> bool:
+        """Return whether agreement, or known items, can say how often each judge is right.
+
+        Of fewer than three judges it cannot: how often two agree is one number. Then no label is
+        certain by any of them.
+        """
+        families = self.families if fit.families is None else fit.families
+        return fit.recalibration is not None or np.unique(families).size >= FEWEST_JUDGES
 
 
 @dataclass(frozen=True)

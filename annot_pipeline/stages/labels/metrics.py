@@ -16,7 +16,7 @@ class Certainty(TypedDict):
     n_known: int
     is_recalibrated: bool
     known_items_differ: bool
-    is_one_family: bool
+    is_identified: bool
     votes_predict_better: bool
     other_label: int
 

@@ -68,6 +68,8 @@ class TaskFit:
     ----------
     name, classes, judges
         Of the task; judges by their public names, in the order of codes.
+    is_identified
+        Whether agreement or known items say how often each judge is right.
     fit
         To its labels.
     sums
@@ -79,6 +81,7 @@ class TaskFit:
     name: str
     classes: Sequence[str]
     judges: Sequence[str]
+    is_identified: bool
     fit: LabelFit
     sums: LabelSums
     audit: Mapping[str, Any] = field(default_factory=dict)
@@ -182,7 +185,7 @@ def _certainty(model: TaskFit) -> dict[str, Any]:
         "n_known": model.sums.known_items.n,
         "is_recalibrated": recalibration is not None,
         "known_items_differ": model.fit.item_fit.known_items_differ,
-        "is_one_family": is_one_family,
+        "is_identified": model.is_identified and not is_one_family,
         "votes_predict_better": model.fit.evidence.votes_predict_better
         or (is_by_votes and bool(model.fit.evidence.n_labels)),
         "other_label": model.sums.other_label,

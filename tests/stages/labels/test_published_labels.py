@@ -13,10 +13,11 @@ from annot_pipeline.contracts import TEXT, TIME
 from annot_pipeline.gates.run import run_gates
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams, dawid_skene_batch
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
-from annot_pipeline.stages.labels.infer_labels import LabelSettings, infer_labels
+from annot_pipeline.stages.labels.infer_labels import LabelSettings
 from annot_pipeline.stages.labels.label_tasks import JudgedTask
 from annot_pipeline.stages.labels.metrics import LabelMetrics
 from annot_pipeline.stages.shared.known_items import Truths
+from studies.label_inference import infer_labels
 from tests.methods.crowds import crowd
 
 TASK, TRUTH = crowd("correlated", 5, n_items=400)
