@@ -112,6 +112,11 @@ def test_a_typing_error_is_named_where_no_scale_is_declared(stage: Any) -> None:
     assert (gate.level, gate.value) == ("warn", 2)
     named = re.findall(r"(-?[\d,]+) of (\w+) by (\w+)", gate.detail)
     assert named == [("-1,111,111", "i0", "ann"), ("9,999", "i1", "ben")]
+    many = [row | {"item": f"{row['item']} {n}"} for n in range(8) for row in rows]
+    staged = stage(many, **settings).run("judge_scores")
+    assert gates(staged)["outlying_scores"].value == 16
+    farthest = staged.metrics("standardize_scores")["farthest_scores"]
+    assert [text.split()[1] for text in farthest] == ["-1,111,111"] * 5, "of any number"
     of_known_scale = stage(rows, tasks=[{"name": "*", "kind": "scalar", "scale": [-1e7, 1e7]}])
     assert gates(of_known_scale.run("judge_scores"))["outlying_scores"].value == 0
 

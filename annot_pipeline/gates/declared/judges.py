@@ -133,7 +133,7 @@ JUDGES: tuple[Gate[Any], ...] = (
         "number of scores so far from all others that they decide means",
         "set scale: [lowest, highest] under tasks, and scores outside are rejected; or correct the "
         "export",
-        lambda m: named(m.outlying_scores), warn=0,
+        lambda m: Finding(m.outlying_scores, first_of(m.farthest_scores)), warn=0,
     ),
     Gate(
         "hurried_judges", JudgeMetrics, "judges",

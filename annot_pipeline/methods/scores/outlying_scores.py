@@ -1,8 +1,8 @@
 """Scores so far from all others that one of them decides a mean: mostly typing errors.
 
 The rule follows Tukey's fences (Tukey 1977, chapter 2C) with a wider fence: it is to find `111111`
-among scores up to 100, not a score that is rare. Skewed scores (lognormal, magnitude estimation)
-hold one in some ten thousand beyond it.
+among scores up to 100, not a score that is rare. Of a lognormal with a standard deviation of 1 (the
+logarithm's), as of magnitude estimation, 4 in 100,000 are beyond it.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ class StandardizeMetrics(StageMetrics):
         Those of judges who were kept, and those among them without a z-score.
     judges_without_z
         Judges without z-scores of whom judgments are kept, with the reason.
-    outlying_scores
-        Scores that decide means, in tasks of unknown scale, farthest first.
+    outlying_scores, farthest_scores
+        How many scores decide means, in tasks of unknown scale, and the farthest of each task.
     """
 
     stage: ClassVar[str] = "standardize_scores"
@@ -29,7 +29,8 @@ class StandardizeMetrics(StageMetrics):
     kept_judgments: int
     kept_without_z: int
     judges_without_z: list[str]
-    outlying_scores: list[str]
+    outlying_scores: int
+    farthest_scores: list[str]
 
 
 @dataclass(frozen=True)

@@ -51,11 +51,11 @@ def standardize_judgments(context: StageContext) -> StageOutput[StandardizeMetri
         blocks="controlled",
     )
     output = run_by_task(context, work)
-    names = ("scalar_judgments", "kept_judgments", "kept_without_z")
-    totals = {name: sum(output.metric(name).values()) for name in names}
-    names_by_task = ("judges_without_z", "outlying_scores")
-    joined = {name: list(chain(*output.metric(name).values())) for name in names_by_task}
-    return output.output(StandardizeMetrics, **totals, **joined)
+    names = ("scalar_judgments", "kept_judgments", "kept_without_z", "outlying_scores")
+    totals: dict[str, Any] = {name: sum(output.metric(name).values()) for name in names}
+    for name in ("judges_without_z", "farthest_scores"):
+        totals[name] = list(chain(*output.metric(name).values()))
+    return output.output(StandardizeMetrics, **totals)
 
 
 def _standardizations(tasks: Sequence[TaskData], most: int) -> list[Standardization]:

@@ -13,6 +13,8 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from heapq import nlargest
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -188,14 +190,15 @@ def _ordinals(rows: CodedTask, column: str) -> Codes:
     return positions[indexed.codes]
 
 
-KEPT = ("used", "control")
-COUNTED = (*KEPT, "judge_failed")
+COUNTED = ("used", "control", "judge_failed")
 SCANNED = ("judge", "judge_id", "fate", "position", "submitted_at")
 """Columns by which judges are found, and whether the order of work is known."""
 SUMMED = ("task", "judge", "control", "criterion", "score", "fate")
 """Columns that sums over judges are computed from."""
-NAMED = ("item", "judge_id", "score", "fate")
+NAMED = ("task", "item", "judge_id", "score", "fate")
 """Columns by which outlying scores are found and named."""
+FARTHEST = 5
+"""Outlying scores of a task that are named."""
 RUN = ("judge", "fate", "hit", "native_id", "criterion", "score", "position", "submitted_at")
 """Columns by which runs of equal scores are found."""
 
@@ -241,15 +244,15 @@ class Standardization:
     without_z
         Judges without z-scores of whom judgments are kept, with the reason.
     outlying
-        Scores of judges who are kept that are outlying (methods.scores.outlying_scores), farthest
-        first, where the scale of the task is unknown; else scores beyond it are rejected.
+        How many scores of judges who are kept are outlying (methods.scores.outlying_scores), and
+        the farthest of them.
     """
 
     judges: Sequence[str]
     moments: JudgeMoments
     judge_scores: pa.Table
     without_z: list[str]
-    outlying: list[str]
+    outlying: tuple[int, list[str]]
 
     @classmethod
     def from_task(cls, task: TaskData, judgments_at_once: int = sys.maxsize) -> Standardization:
@@ -314,7 +317,8 @@ def standardize_scores(task: TaskData, of_judges: Standardization) -> TaskResult
         "kept_judgments": len(z_counted),
         "kept_without_z": z_counted.null_count,
         "judges_without_z": of_judges.without_z if task.is_first else [],
-        "outlying_scores": of_judges.outlying if task.is_first else [],
+        "outlying_scores": of_judges.outlying[0] if task.is_first else 0,
+        "farthest_scores": of_judges.outlying[1] if task.is_first else [],
     }
     judge_scores = of_judges.judge_scores if task.is_first else JUDGE_SCORES.empty_table()
     return {"standardized": table, "judge_scores": judge_scores}, metrics
@@ -335,26 +339,34 @@ def _scores(rows: pa.Table, tasks: pa.Table, judges: Sequence[str]) -> JudgeScor
     return JudgeScores.from_rows(_counted(rows), tasks, judges)
 
 
-def _outlying(task: TaskData) -> list[str]:
-    """Return the outlying scores of a task; none where its scale is known."""
+def _outlying(task: TaskData) -> tuple[int, list[str]]:
+    """Return how many scores of a task are outlying, and the farthest of them.
+
+    None is where the scale of the task is known: scores beyond it are rejected.
+    """
     if any(task.declared[f"{kind}_low"] is not None for kind in ("scale", "assumed")):
-        return []
-    blocks = task.blocks("controlled", NAMED)
-    beyond = fences(np.concatenate(blocks.map(_kept_scores)))
-    rows = sorted(row for own in blocks.map(_beyond, beyond) for row in own)
-    return [f"{task.name} {score:,.15g} of {item} by {judge}" for _, score, item, judge in rows]
+        return 0, []
+    blocks = task.blocks("controlled", NAMED).keep(_kept)
+    beyond = blocks.map(_beyond, *fences(np.concatenate(blocks.map(itemgetter("score")))))
+    rows = _farthest([row for _, rows in beyond for row in rows])
+    texts = "{task} {score:,.15g} of {item} by {judge_id}"
+    return sum(n for n, _ in beyond), [texts.format_map(row) for row in rows]
 
 
-def _kept_scores(rows: pa.Table) -> Floats:
-    return np.asarray(rows.filter(is_in(rows["fate"], KEPT))["score"].to_numpy())
+def _kept(rows: pa.Table) -> pa.Table:
+    return rows.filter(is_in(rows["fate"], ("used", "control")))
 
 
-def _beyond(rows: pa.Table, fence: tuple[float, float]) -> list[tuple[float, float, str, str]]:
-    """Return the scores of a block beyond a fence, with their size, item and judge."""
-    score = rows["score"]
-    is_out = pc.or_(pc.less(score, fence[0]), pc.greater(score, fence[1]))
-    named = rows.filter(pc.and_(is_out, is_in(rows["fate"], KEPT))).to_pylist()
-    return [(-abs(row["score"]), row["score"], row["item"], row["judge_id"]) for row in named]
+def _beyond(rows: pa.Table, low: float, high: float) -> tuple[int, list[dict[str, Any]]]:
+    """Return how many scores of a block are below or above, and the rows of the farthest."""
+    is_beyond = pc.or_(pc.less(rows["score"], low), pc.greater(rows["score"], high))
+    beyond = rows.filter(is_beyond).to_pylist()
+    return len(beyond), _farthest(beyond)
+
+
+def _farthest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows with the largest scores in size; equal ones in the order of rows."""
+    return nlargest(FARTHEST, rows, key=lambda row: abs(row["score"]))
 
 
 def _longest_runs(
