@@ -188,10 +188,10 @@ def labels_tile(contents: Contents) -> Tile:
                 f"; {labels.decided:,} decided by experts, {labels.against:,} against the model"
             )
         name = f"Labels {certain}" if labels.decided else "Labels that are certain"
-        known = [own for own in accuracies(contents.label_counts) if own.which == "all"]
+        figures = [own for own in accuracies(contents.label_counts) if own.which == "all"]
         sentence = f"{share} of {n_labels} {certain}"
-        if n_known := sum(own.n for own in known):
-            right = f"{share_text(sum(own.right for own in known) / n_known)} right of "
+        if n_known := sum(own.n for own in figures):
+            right = f"{share_text(sum(own.right for own in figures) / n_known)} right of "
             right += counted(n_known, "known answer")
             words, sentence = f"{words}; {right}", f"{sentence}, {right}"
         return Tile(name, share, words, anchor, sentence, first)
@@ -305,7 +305,8 @@ def _first_of_one_task(contents: Contents, task: str, rows: list[Row]) -> Tile:
     sentences = [f"{_named(name)} leads {second}{' by ' * bool(ahead)}{ahead}{perhaps}"]
     tile_words = [f"{ahead} ahead of {second}{perhaps}"] if ahead else []
     if is_open:
-        tile_words = sentences = [f"no system is shown to be worse than {_named(name)}, the first"]
+        sentences = [f"no system is shown to be worse than {_named(name)}, the first"]
+        tile_words = [*sentences]
     elif len(best) > 1:
         worse = f"{'is' if len(rest) == 1 else 'are'} not shown to be worse"
         tile_words.append(f"{first_of(rest, FEW)} {worse}" if rest else "")
@@ -319,9 +320,12 @@ def _first_of_one_task(contents: Contents, task: str, rows: list[Row]) -> Tile:
         why = most_frequent_reason(untested)
         more = [f"{len(untested):,} not tested" + f" ({why})" * bool(why)]
     more += _other_firsts(contents, task, [row["system"] for row in rows])
+    if not is_open:
+        tile_words.append(_named(name).removeprefix(name).strip(" ()"))  # the value has no room
     words = "; ".join(filter(None, [*tile_words, *more]))
-    value = "undecided" if is_open else _named(name)
-    return Tile("First", value, words, "rankings", ", ".join([*sentences, *more]))
+    return Tile(
+        "First", "undecided" if is_open else name, words, "rankings", ", ".join([*sentences, *more])
+    )
 
 
 def _other_firsts(contents: Contents, task: str, systems: Sequence[str]) -> list[str]:
