@@ -128,10 +128,10 @@ def test_a_gate_that_was_accepted_is_no_error_of_the_same_content(campaign):
     (campaign / "exports" / "b.csv").write_text(f"{MORE}i1,,a\n")
     stopped(campaign)
     accept(campaign, "rejected_share", because="one row")
-    told: list[str] = []
-    build_release(load_campaign(campaign), told.append)
-    assert not [message for message in told if message.startswith("error:")]
-    [message] = [message for message in told if "rejected_share: " in message]
+    messages: list[str] = []
+    build_release(load_campaign(campaign), messages.append)
+    assert not [message for message in messages if message.startswith("error:")]
+    [message] = [message for message in messages if "rejected_share: " in message]
     assert message.startswith("accepted for v0002: ")
     assert "(allowed: 0.00%); accepted by ann: one row" in message
 

@@ -92,5 +92,5 @@ def test_rejected_assignments_can_be_dropped(shared_campaigns, shared_data, tmp_
     assert reasons["assignment was rejected: 'Rejected'"] >= 100 * (n_dismissed - 1)
     gates = {g.name: g for g in dropped.runs["settle_judgments"].gates}
     assert gates["rejected_share"].value < 0.07
-    kept = stage_file(path, "quality.rejected_assignments=keep")
-    assert kept.metrics("control_judges")["fates"]["rejected"] == 0
+    with_rejected = stage_file(path, "quality.rejected_assignments=keep")
+    assert with_rejected.metrics("control_judges")["fates"]["rejected"] == 0

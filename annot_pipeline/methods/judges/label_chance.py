@@ -98,9 +98,12 @@ class LabelChance:
         )
 
     def log_odds_of_chance(self, skill: float) -> Floats:
-        """Return how much better chance explains `z` than some skill: the log of a ratio."""
+        """Return how much better chance explains `z` than some skill: the log of a ratio.
+
+        Infinite for answers that never vary: none of them follows the item.
+        """
         shift = self._shift(skill)
-        return shift * (shift / 2 - self.z)
+        return np.where(self.variance > 0, shift * (shift / 2 - self.z), np.inf)
 
     def by_unit(self, unit: Codes, n_units: int) -> LabelChance:
         """Return the sums over the rows of each unit: tasks are independent.

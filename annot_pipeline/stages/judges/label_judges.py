@@ -265,11 +265,9 @@ class _Tested:
 
     @property
     def fails(self) -> Flags:
-        log_odds = self.chance.log_odds_of_chance(self.typical)
-        never_varies = self.chance.variance == 0  # then nothing is drawn, and power decides alone
-        is_chance = never_varies | (log_odds >= math.log(ODDS_OF_CHANCE))
-        is_chance &= ~self.passes & (self.power >= self.least_power)
-        return np.asarray(self.is_tested & is_chance)
+        is_chance = self.chance.log_odds_of_chance(self.typical) >= math.log(ODDS_OF_CHANCE)
+        has_power = self.power >= self.least_power
+        return np.asarray(self.is_tested & ~self.passes & is_chance & has_power)
 
     @property
     def is_random(self) -> Flags:

@@ -87,6 +87,7 @@ def test_one_answer_throughout_never_varies() -> None:
     chance = chance_of((items, judges, labels), 4, 2)
     assert chance.variance.tolist() == [0, 0, 0, 0]
     assert chance.z.tolist() == [0, 0, 0, 0]
+    assert chance.log_odds_of_chance(0.5).tolist() == [np.inf] * 4
     assert chance.log_constant[0] == pytest.approx(2 * np.log((2 + 6.5 / 9) / 4))
     assert chance.log_constant[3] == pytest.approx(2 * np.log(2.5 / 9 / 4))
 
