@@ -261,7 +261,6 @@ def test_labels_of_suspected_judges_are_not_certain(stage_campaign) -> None:
     )
 
 
-@pytest.mark.slow
 def test_labels_of_people_who_share_no_item_with_most_are_not_certain(stage_campaign) -> None:
     flood = draw_flood(
         FloodParams("copying in part", 0.25, is_separate=True), np.random.default_rng(1)

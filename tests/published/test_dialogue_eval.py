@@ -38,7 +38,6 @@ def verdicts(shared_data) -> dict[str, str]:
     return actual
 
 
-@pytest.mark.slow
 def test_all_248_verdicts(built, verdicts):
     """Mann-Whitney, pooled, on five of seven criteria; two are about something else."""
     assert len(verdicts) == 248
@@ -55,7 +54,6 @@ def test_the_assignment_without_answers_is_not_asked(built):
     assert built.metrics("control_judges")["fates"]["rejected"] == 0
 
 
-@pytest.mark.slow
 def test_system_z(built):
     """To the three digits that are known."""
     rows = [r for r in built.rows("system_rankings") if r["method"] == "z_mean"]
