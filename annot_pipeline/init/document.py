@@ -16,9 +16,9 @@ from annot_pipeline.exports.hit_bookkeeping import plain_number
 from annot_pipeline.init.abstentions import abstained_note, failed_entries, failed_note
 from annot_pipeline.init.groups import Group, captured_stem, escaped, stem_of
 from annot_pipeline.init.item_tables import ItemTable
-from annot_pipeline.init.questions import Line
+from annot_pipeline.init.questions import Line, Task
 from annot_pipeline.init.samples import sheet_of
-from annot_pipeline.init.sources import SourceGuess, Task
+from annot_pipeline.init.sources import SourceGuess
 from annot_pipeline.storage.archive import natural_key
 
 MOST_ENTRIES = 30

@@ -133,11 +133,12 @@ def appraise(choice: Choice) -> Reading:
         answer = replace(answer, scale=APPRAISE_SCALE)
     control = {"column": kind.name, "map": APPRAISE_CONTROLS}
     comment = ", ".join(f"{value} ({count:,})" for value, count in kind.counts.items())
+    documents = [sheet["document"]]
     lines: list[Line] = [
         ("task", {"join": task, "sep": "-"}, ", ".join(tasks[:10])),
         ("system", system.expression, f"{system.n_distinct:,} different"),
         ("segment", segment.expression, f"{segment.n_distinct:,} different"),
-        *_documents(sheet),
+        *[("document", c.expression, f"{c.n_distinct:,} different") for c in documents if c.counts],
         ("control", control, comment),
         *time_lines(choice.among(lambda name: name in ("timeEnd", "seconds"))),
     ]
@@ -146,14 +147,6 @@ def appraise(choice: Choice) -> Reading:
         lines.append(("hit", batch.expression, f"{batch.n_distinct:,} different"))
     choice.remaining[:] = [name for name in choice.remaining if name not in APPRAISE_INPUTS]
     return _read(lines, answer, judge, tasks, unmapped_note(choice.offered()))
-
-
-def _documents(sheet: Sheet) -> list[Line]:
-    """Return the line of documents, if there are any."""
-    column = sheet["document"]
-    if not column.n_distinct:
-        return []
-    return [("document", column.expression, f"{column.n_distinct:,} different")]
 
 
 def wmt_ranking(choice: Choice) -> Reading:

@@ -129,19 +129,13 @@ def matches(folder: Path, pattern: str) -> set[Path]:
 def name_frame(paths: Sequence[Path]) -> tuple[str, str]:
     """Return the whole words that file names share before and after the part that differs."""
     all_names = [path.name for path in paths]
-    prefix = _common_start(all_names)
-    suffix = _common_start([name[::-1] for name in all_names])[::-1]
+    prefix = os.path.commonprefix(all_names)  # noqa: RUF071  # names, no paths
+    suffix = os.path.commonprefix([name[::-1] for name in all_names])[::-1]  # noqa: RUF071
     shortest = min(map(len, all_names))
     suffix = suffix[max(0, len(prefix) + len(suffix) - shortest) :]
     start = max((m.end() for m in re.finditer(r"[-_. ]", prefix)), default=0)
     end = re.search(r"[-_. ]", suffix)
     return prefix[:start], suffix[end.start() :] if end else ""
-
-
-def _common_start(texts: Sequence[str]) -> str:
-    first, last = min(texts), max(texts)
-    same = (position for position, c in enumerate(first) if last[position : position + 1] != c)
-    return first[: next(same, len(first))]
 
 
 def stem_of(path: Path) -> str:

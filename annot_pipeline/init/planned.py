@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
 
 from annot_pipeline.bounded_json import parse_bounded_json
 from annot_pipeline.errors import InputError, first_of, shorten
 from annot_pipeline.exports.hit_bookkeeping import NAME
 from annot_pipeline.exports.hits_from_mturk import BOOKKEEPING
-from annot_pipeline.init.questions import NoJudgmentsError, Reading
+from annot_pipeline.init.questions import NoJudgmentsError, Reading, Task
 from annot_pipeline.init.samples import Sample, read_rows
 from annot_pipeline.init.table import Sheet, rounded
 
@@ -17,17 +16,6 @@ FORMAT = "hits"
 NESTED = ("jsonl", "label_studio")
 KINDS = {"score": "scalar", "compare": "pairwise", "label": "categorical"}
 TOLD = ("task", "ask", "scale", "criteria", "labels")
-
-
-@dataclass(frozen=True)
-class PlannedTask:
-    """A task as its HITs say it."""
-
-    name: str
-    kind: str
-    scale: tuple[float, float] | None
-    criteria: tuple[str, ...]
-    labels: tuple[str, ...]
 
 
 def read_planned(sample: Sample, head: bytes, columns: list[str], limit: int) -> Sample | None:
@@ -52,7 +40,7 @@ def read_planned(sample: Sample, head: bytes, columns: list[str], limit: int) ->
     return None
 
 
-def planned_mapping(sheet: Sheet) -> tuple[Reading, list[PlannedTask]]:
+def planned_mapping(sheet: Sheet) -> tuple[Reading, list[Task]]:
     """Return the reading, which needs no field, and the tasks.
 
     Raises
@@ -63,11 +51,12 @@ def planned_mapping(sheet: Sheet) -> tuple[Reading, list[PlannedTask]]:
     judge = sheet["judge"]
     if not judge.counts:
         raise NoJudgmentsError("no row says who judged")
-    task_by_name: dict[str, PlannedTask] = {}
+    task_by_name: dict[str, Task] = {}
     inconsistent: list[str] = []
     for task in _planned_tasks(sheet):
-        if task_by_name.setdefault(task.name, task) != task and task.name not in inconsistent:
-            inconsistent.append(task.name)
+        name = task.name or ""
+        if task_by_name.setdefault(name, task) != task and name not in inconsistent:
+            inconsistent.append(name)
     summary = f"{sheet['hit'].n_distinct:,} HITs, {judge.n_distinct:,} judges"
     n_items = sheet.combinations("task", "item")
     if n_items:
@@ -85,17 +74,18 @@ def planned_mapping(sheet: Sheet) -> tuple[Reading, list[PlannedTask]]:
     return reading, [task_by_name[name] for name in named]
 
 
-def _planned_tasks(sheet: Sheet) -> list[PlannedTask]:
+def _planned_tasks(sheet: Sheet) -> list[Task]:
     """Return the tasks that HITs describe, each once, in the order of the files."""
     columns = sheet.table.select(TOLD)
     rows = columns.group_by(columns.column_names, use_threads=False).aggregate([]).to_pylist()
     return [
-        PlannedTask(
+        Task(
             row["task"],
             KINDS[row["ask"]],
             (scale[0], scale[1]) if (scale := parse_bounded_json(row["scale"] or "null")) else None,
+            dict.fromkeys(parse_bounded_json(row["labels"] or "[]"), 0),
             tuple(parse_bounded_json(row["criteria"] or "[]")),
-            tuple(parse_bounded_json(row["labels"] or "[]")),
+            is_planned=True,
         )
         for row in rows
     ]

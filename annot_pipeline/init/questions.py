@@ -168,3 +168,19 @@ class Reading:
         """Return the same with some lines replaced or added, in the usual order."""
         fields = {line[0]: line for line in (*self.lines, *lines)}
         return replace(self, lines=sorted(fields.values(), key=lambda f: ORDER.index(f[0])))
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task, as ``tasks`` of campaign.yaml says it; without a name it is the campaign's.
+
+    ``is_planned``: scale and criteria are those that HITs were planned with, no guess.
+    """
+
+    name: str | None
+    kind: str
+    scale: tuple[float, float] | None = None
+    labels: Mapping[str, int] = field(default_factory=dict)
+    criteria: tuple[str, ...] = ()
+    is_planned: bool = False
+    repeats: str | None = None

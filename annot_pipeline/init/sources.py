@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping as Dict
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from annot_pipeline.config.judges import MODEL_NAME
@@ -33,6 +32,7 @@ from annot_pipeline.init.questions import (
     Option,
     Question,
     Reading,
+    Task,
 )
 from annot_pipeline.init.samples import Sample, sheet_of
 from annot_pipeline.init.shapes import read_sheet
@@ -47,22 +47,6 @@ ROWS_A_LABEL = 5
 JUDGES_OF_FILES = names.WORDS["judges_of_files"]
 """Words in names of files that say who judged, and no task."""
 _LETTERS = re.compile(r"[^a-z]+")
-
-
-@dataclass(frozen=True)
-class Task:
-    """A task, as ``tasks`` of campaign.yaml says it; without a name it is the campaign's.
-
-    ``is_planned``: scale and criteria are those that HITs were planned with, no guess.
-    """
-
-    name: str | None
-    kind: str
-    scale: tuple[float, float] | None = None
-    labels: Dict[str, int] = field(default_factory=dict)
-    criteria: tuple[str, ...] = ()
-    is_planned: bool = False
-    repeats: str | None = None
 
 
 @dataclass(frozen=True)
@@ -141,9 +125,7 @@ def read_sources(
             return _by_task(group, rows, reading, words, answers, by_role)
     if restart:
         reading.notes.append("the same item ids are in several files: taken for the same items")
-    if group.pattern is not None:
-        return [_source(group, reading)]
-    return [_source(single, reading) for single in group.split()]
+    return _of_reading(group, reading)
 
 
 def _read(group: Group, sheet: Sheet, by_role: ColumnsByRole) -> list[Reading]:
@@ -202,9 +184,11 @@ def _offering_files(group: Group, reading: Reading) -> list[Question]:
     ]
 
 
-def _of_reading(group: Group, reading: Reading) -> list[SourceGuess]:
+def _of_reading(
+    group: Group, reading: Reading, tasks: list[Task] | None = None
+) -> list[SourceGuess]:
     parts = [group] if group.pattern is not None else group.split()
-    return [_source(part, reading) for part in parts]
+    return [_source(part, reading, tasks) for part in parts]
 
 
 def _differ_by_judges(sheet: Sheet, reading: Reading, words: Sequence[str]) -> bool:
@@ -220,22 +204,14 @@ def _differ_by_judges(sheet: Sheet, reading: Reading, words: Sequence[str]) -> b
     named = [{*sheet.part(n)[judge.name].counts} for n in range(len(sheet.parts))]
     if all(len(own) == 1 for own in named) and len(set.union(*named)) == len(named):
         return True  # a file is a judge's
-    shares = []
-    for number in range(len(sheet.parts)):
-        judges = sheet.part(number)[judge.name].counts
-        shares.append(sum(MODEL_NAME.search(name) is not None for name in judges) / len(judges))
+    shares = [sum(MODEL_NAME.search(n) is not None for n in own) / len(own) for own in named]
     return max(shares) > 0.5 and min(shares) == 0
 
 
 def _planned(group: Group) -> list[SourceGuess]:
     """Return one source, or one a file; the tasks are those of all."""
-    reading, planned = planned_mapping(sheet_of(group.samples))
-    tasks = [
-        Task(task.name, task.kind, task.scale, {}, task.criteria, is_planned=True)
-        for task in planned
-    ]
-    groups = [group] if group.pattern is not None else group.split()
-    return [_source(part, reading, tasks) for part in groups]
+    reading, tasks = planned_mapping(sheet_of(group.samples))
+    return _of_reading(group, reading, [replace(task, labels={}) for task in tasks])
 
 
 def _judge_a_file(group: Group, reading: Reading) -> list[SourceGuess]:

@@ -54,6 +54,12 @@ class Column:
         return dict(sorted(answers.items(), key=lambda pair: (-pair[1], pair[0])))
 
     @property
+    def mapping(self) -> dict[str, Any]:
+        """Return the expression as a mapping, to which more can be added."""
+        is_mapping = isinstance(self.expression, dict)
+        return self.expression if is_mapping else {"column": self.expression}
+
+    @property
     def n_distinct(self) -> int:
         """Return how many different values there are."""
         return len(self.counts)
@@ -105,6 +111,14 @@ class Column:
             and self.low in (0, 1)
             and self.high - self.low + 1 == self.n_distinct
         )
+
+    @property
+    def ascends(self) -> bool:
+        """Return whether whole numbers, more than a scale has, grow from row to row."""
+        if not self.is_whole or self.n_distinct <= 101:
+            return False
+        numbers = pc.cast(pc.utf8_trim_whitespace(self.filled), pa.float64()).to_numpy()
+        return bool((np.diff(numbers) > 0).all())
 
     @cached_property
     def mean_length(self) -> float:
@@ -258,8 +272,8 @@ class Choice:
         return self.claim(column) if column else None
 
     def claim(self, column: Column) -> Column:
-        """Take a column, so that it is not offered again."""
-        self.remaining.remove(column.name)
+        """Take a column, so that it is not offered again; it may have been taken before."""
+        self.remaining[:] = [name for name in self.remaining if name != column.name]
         return column
 
 
