@@ -29,13 +29,13 @@ def set_answer(
         return None
     written = column.filled[:CELLS_LOOKED_AT].to_pylist()
     cells = [parsed(cell) for cell in written]
-    if (
-        lines
-        and any("\n" in cell for cell in written)
-        and not any(isinstance(c, list | dict) for c in cells)
-    ):
-        label = {"column": column.name, "split": "\n", "has": "{option}"}
-        return _options(column, [cell.split("\n") for cell in written], label)
+    are_texts = not any(isinstance(c, list | dict) for c in cells)
+    for mark in ("\n",) if lines else ("|", ";", ","):
+        parts = [cell.split(mark) for cell in written if are_texts]
+        several = {one for part in parts if len(part) > 1 for one in part}
+        if several and (lines or several <= {part[0] for part in parts if len(part) == 1}):
+            label = {"column": column.name, "split": mark, "has": "{option}"}
+            return _options(column, parts, label)
     if any(isinstance(cell, dict) and isinstance(cell.get("choices"), list) for cell in cells):
         chosen = [cell["choices"] if isinstance(cell, dict) else [cell] for cell in cells]
         if any(re.search(r"[^\w -]", str(one)) for cell in chosen for one in cell):

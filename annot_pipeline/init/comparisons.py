@@ -124,12 +124,6 @@ def guessed_ties(sides: Mapping[str, str]) -> str:
     return f"guessed to mean a tie: {text} (deleting the entry rejects those rows); "
 
 
-def mapped(column: Column, values: Mapping[str, str]) -> dict[str, object]:
-    """Return the column's expression with a map."""
-    inner = column.expression
-    return (inner if isinstance(inner, dict) else {"column": inner}) | {"map": dict(values)}
-
-
 def unplaced(column: Column, values: Sequence[str]) -> list[str]:
     """Return what to know about values that nothing maps."""
     if not values:
@@ -259,14 +253,14 @@ def _on_criteria(sheet: Sheet, answers: Sequence[tuple[Column, Answer]]) -> Answ
 
     What another says of the pair, such as a model, a majority or a key, is no question.
     """
-    (first, answer), *others = answers
+    own = [one for one in answers if not OTHER_JUDGES & {*names.words(one[0].name)}]
+    (first, answer), *others = own or answers[:1]
     name, expression, _ = answer.fields[-1]
     pair = [*answer.columns[:2], *(n for n in sheet.names if "segment" in names.roles(n))]
     differs = sheet.differing(pair, first.name) > 0
     alike = [
         (column, other) for column, other in others
         if other.fields[-1][0] == name and not other.notes
-        and not OTHER_JUDGES & {*names.words(column.name)}
         and (name == "winner" or not NO_ANSWER & {*names.words(column.name)})
         and not MODEL_NAME.search(column.name)
         and not (differs and sheet.differing(pair, column.name) == 0)
@@ -327,6 +321,8 @@ def _likelihood(
     sheet: Sheet, pair: Pair, answers: Sequence[Column], choice: Choice
 ) -> tuple[bool, int, int] | None:
     """Return what to prefer, the least first: by the stem, else by what the columns hold."""
+    if len(sheet[pair.first].counts.keys() | sheet[pair.second].counts.keys()) < 2:
+        return None
     if pair.likelihood is not None or not pair.may_be_systems:
         return pair.likelihood
     if _are_systems(sheet, pair):
@@ -429,7 +425,7 @@ def _sides_in(sheet: Sheet, things: list[Pair], column: Column) -> Answer | None
         return None
     comment = ", ".join(f"{value} ({column.counts[value]:,})" for value in sides)
     comment = guessed_ties(sides) + comment
-    fields: list[Line] = [("preference", mapped(column, sides), comment)]
+    fields: list[Line] = [("preference", column.mapping | {"map": sides}, comment)]
     return _sides_of(sheet, pair, fields, [column.name], unplaced(column, unknown))
 
 
@@ -441,8 +437,7 @@ def _by_name(sheet: Sheet, pair: Pair, column: Column) -> Answer:
     ties = {value: "tie" for value in values if sides.get(value) == "tie"}
     expression = column.expression
     if {*ties} - {"tie"}:
-        inner = expression if isinstance(expression, dict) else {"column": expression}
-        expression = inner | {"map": ties}
+        expression = column.mapping | {"map": ties}
     unknown = [value for value in values if value not in ties]
     notes = [f"{len(unknown)} values name neither side and are rejected"] if unknown else []
     comment = f"names what won: {column.n_distinct:,} different" + (", with ties" if ties else "")

@@ -11,6 +11,7 @@ from annot_pipeline.init import names
 from annot_pipeline.init.questions import Line, Reading
 from annot_pipeline.init.readings import unmapped_note
 from annot_pipeline.init.table import Sheet
+from annot_pipeline.init.trial import used_columns
 from annot_pipeline.init.views import parsed
 from annot_pipeline.stages.ingest.read_records import LARGEST
 
@@ -36,21 +37,9 @@ def vote_counts(sheet: Sheet) -> Reading | None:
         return None
     reading = _by_key(sheet) or _by_column(sheet) or _by_total(sheet) or _by_row(sheet)
     if reading is not None:
-        used = _used(reading)
+        used = used_columns(reading, sheet.names)
         reading.notes += unmapped_note([sheet[n] for n in sheet.names if n not in used])
     return reading
-
-
-def _used(reading: Reading) -> set[str]:
-    """Return the columns that a reading of counts names."""
-    used = {e for _, e, _ in reading.lines if isinstance(e, str)}
-    votes = reading.expression("votes")
-    for values in reading.each.values():
-        if isinstance(values, dict):
-            used.add(values["keys"])
-        else:
-            used |= {votes.replace("{k}", value) for value in values}
-    return used
 
 
 def _by_key(sheet: Sheet) -> Reading | None:
@@ -60,7 +49,7 @@ def _by_key(sheet: Sheet) -> Reading | None:
         for name in sheet.names
         if COUNT_WORDS & {*names.words(name)} and _are_objects(sheet, name)
     ]
-    item = _item(sheet, columns)
+    item = item_ids(sheet, columns)
     if len(columns) != 1 or item is None:
         return None
     return _draft(item, "{k.value}", {"k": {"keys": columns[0]}})
@@ -85,7 +74,7 @@ def _by_column(sheet: Sheet) -> Reading | None:
         return None
     [((before, after), labels)] = families.items()
     columns = [before + label + after for label in labels]
-    item = _item(sheet, columns)
+    item = item_ids(sheet, columns)
     if item is None or len(labels) < FEWEST or not all(_is_count(sheet, n) for n in columns):
         return None
     return _draft(item, f"{before}{{k}}{after}", {"k": labels})
@@ -119,7 +108,7 @@ def _by_total(sheet: Sheet) -> Reading | None:
         for end in range(start + FEWEST, len(offered) + 1)
         if all(offered[start:end]) and np.array_equal(sums[end] - sums[start], total)
     ]
-    item = _item(sheet, [*totals, *runs[0]]) if runs else None
+    item = item_ids(sheet, [*totals, *runs[0]]) if runs else None
     if runs and _are_parts(totals[0], runs[0]):
         return None
     if len(runs) != 1 or item is None:  # of several, nobody knows which are labels
@@ -176,7 +165,7 @@ def _by_row(sheet: Sheet) -> Reading | None:
     items = [
         name
         for name in rest
-        if _names_items(name)
+        if names_items(name)
         and not sheet[name].n_blank
         and sheet[name].n_distinct < len(sheet)
         and sheet.combinations(name, labels[0]) == len(sheet)
@@ -205,12 +194,12 @@ def _numbers(sheet: Sheet, name: str) -> npt.NDArray[np.float64]:
     return np.array([float(value) for value in sheet.table.column(name).to_pylist()])
 
 
-def _item(sheet: Sheet, besides: Sequence[str]) -> str | None:
+def item_ids(sheet: Sheet, besides: Sequence[str]) -> str | None:
     """Return the first column of ids of items, which no two rows share."""
-    rest = [name for name in sheet.names if name not in besides and sheet.is_unique(name)]
-    named = [name for name in rest if _names_items(name) or names.plain(name) == "uid"]
-    return named[0] if named else None
+    rest = (name for name in sheet.names if name not in besides and sheet.is_unique(name))
+    return next((n for n in rest if names_items(n) or names.plain(n) == "uid"), None)
 
 
-def _names_items(name: str) -> bool:
+def names_items(name: str) -> bool:
+    """Return whether a column's name may be that of ids of items."""
     return bool({"item", "text", "native_id", "segment"} & names.roles(name).keys())

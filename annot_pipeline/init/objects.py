@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from annot_pipeline.init import names
 from annot_pipeline.init.questions import Line
+from annot_pipeline.init.roles import same_thing
 from annot_pipeline.init.table import Choice, Column, Sheet
 
 MOST_TASKS = 50
@@ -51,7 +52,9 @@ def find_task(choice: Choice, lines: Sequence[Line] = ()) -> tuple[list[Line], l
     ]
 
     def names_tasks(column: Column) -> bool:
-        renames = any(_is_one_to_one(choice.sheet, column, thing) for thing in things)
+        renames = column.n_distinct > 1 and any(
+            same_thing(choice.sheet, column.name, thing.name) for thing in things
+        )
         return column.n_blank == 0 and column.n_distinct <= MOST_TASKS and not renames
 
     task = choice.take("task", names_tasks)
@@ -60,14 +63,6 @@ def find_task(choice: Choice, lines: Sequence[Line] = ()) -> tuple[list[Line], l
     tasks = sorted(task.counts)
     evidence = f"{task.n_distinct:,} different: {', '.join(tasks[:10])}"
     return [("task", task.expression, evidence)], tasks
-
-
-def _is_one_to_one(sheet: Sheet, column: Column, other: Column) -> bool:
-    return (
-        column.n_distinct > 1
-        and sheet.determines(column.name, other.name)
-        and sheet.determines(other.name, column.name)
-    )
 
 
 def _is_language(column: Column) -> bool:
@@ -88,8 +83,7 @@ def find_control(choice: Choice) -> list[Line]:
             continue
         unknown = [value for value in kind_by_value if value not in recognized]
         choice.claim(column)
-        inner = column.expression
-        expression = (inner if isinstance(inner, dict) else {"column": inner}) | {"map": recognized}
+        expression = column.mapping | {"map": recognized}
         if column.n_blank:
             expression["else"] = "none"
         comment = ", ".join(f"{value} ({count:,})" for value, count in column.counts.items())

@@ -83,7 +83,7 @@ def _text_of(
 YES, NO = frozenset({"true", "1", "yes", "y", "t"}), frozenset({"false", "0", "no", "n", "f"})
 FAILURE = frozenset({"error", "errors", "failed", "failure", "fail", "invalid"})
 UNSCORED = frozenset({"unscored", "timeout", "unparsed", "unparsable", "unparseable"})
-SUCCESS = frozenset({"valid", "parsed", "success", "succeeded"})
+SUCCESS = frozenset({"ok", "valid", "parsed", "success", "succeeded"})
 CALLS = frozenset({"parse", "parsing", "json", "api", "request", "call", "llm", "judge", "scoring"})
 """With a word of `FAILURE`: of how the answer was got, and no question about the item."""
 FEWEST_MARKED = 3
@@ -114,9 +114,8 @@ def with_failure_flags(choice: Choice, reading: Reading) -> Reading:
         if is_sure or _is_one_answer(table[name], is_marked):
             choice.claim(column)
             failed = pc.or_(failed, is_marked)
-            expression = column.expression
-            value = expression if isinstance(expression, dict) else {"column": expression}
-            conditions.append(value | {"in": sorted({answer_text(text) for text in marked})})
+            values = sorted({answer_text(text) for text in marked})
+            conditions.append(column.mapping | {"in": values})
     reading = replace(reading, failed_where=conditions)
     rest = Column(name, choice.sheet[name].expression, table[name].filter(pc.invert(failed)))
     if not conditions or reading.kind not in ("scalar", "categorical") or not rest.counts:
@@ -215,11 +214,8 @@ def _test_questions(choice: Choice, labels: dict[str, int], item: Column) -> lis
     """Return truth and control of a column of truths that is blank but for test questions."""
     for column in choice.offered():
         is_truth = "truth" in names.roles(column.name) and isinstance(column.expression, str)
-        if not is_truth or not column.counts or len(column.filled) > column.n_blank:
-            continue
-        if not {*column.answers} <= {*labels}:
-            continue
-        if not choice.sheet.determines(item.name, column.name):
+        is_rare = 0 < len(column.filled) <= column.n_blank and {*column.answers} <= {*labels}
+        if not is_truth or not is_rare or not choice.sheet.determines(item.name, column.name):
             continue
         choice.claim(column)
         control = {"column": column.name, "map": {"~.": "known_answer"}, "else": "none"}
@@ -261,10 +257,7 @@ def read_times(column: Column) -> tuple[Any, str] | None:
         evidence = f"{min(times):%Y-%m-%d} to {max(times):%Y-%m-%d}"
         if pattern is None:
             return column.expression, evidence
-        inner = column.expression
-        return (inner if isinstance(inner, dict) else {"column": inner}) | {
-            "time": pattern
-        }, evidence
+        return column.mapping | {"time": pattern}, evidence
     return None
 
 
@@ -274,11 +267,9 @@ def _truth(
     """Return the line of a truth: equal in all rows of an item, and a possible answer."""
     sheet: Sheet = choice.sheet
     for column in choice.with_role("truth"):
-        if item and not sheet.determines(item.name, column.name):
-            continue
-        if labels and not labels.keys() & column.answers.keys():
-            continue
-        if answer_kind == "scalar" and column.numeric_share < 1:
+        is_answer = not labels or bool(labels.keys() & column.answers.keys())
+        is_answer = is_answer and (answer_kind != "scalar" or column.numeric_share == 1)
+        if not is_answer or (item and not sheet.determines(item.name, column.name)):
             continue
         choice.claim(column)
         return [("truth", column.expression, f"{column.n_distinct:,} different")]

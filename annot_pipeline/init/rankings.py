@@ -42,8 +42,11 @@ def long_ranking(
     named = choice.with_role("rank")  # `ranking` is the rank only where nothing else is
     named = [c for c in named if "ranking" not in names.roles(c.name)] or named
     column = next(filter(may_be_ranks, named), None)
-    rivals = [c for c in choice.with_role("answer") if column and c.name != column.name]
-    if column is None or any(answer_in(other, None) for other in rivals):
+    if column is None:
+        return None
+    start = "Answer." * column.name.startswith("Answer.")  # of a batch, no other column answers
+    rivals = [c for c in choice.with_role("answer") if c.name.startswith(start)]
+    if any(answer_in(other, None) for other in rivals if other.name != column.name):
         return None
     keys = [
         c
@@ -137,9 +140,8 @@ def rank_doubts(sheet: Sheet, reading: Reading) -> list[str]:
     notes = []
     for name in dict.fromkeys([*reading.columns, *sheet.names]):
         roles = names.roles(name)
-        if "rank" not in roles or "ranking" in roles:
-            continue
-        if name in sheet.names and not sheet[name].numbers:
+        is_number = name not in sheet.names or sheet[name].numbers
+        if "rank" not in roles or "ranking" in roles or not is_number:
             continue
         note = (
             f"{name}: if 1 is best, kind: ranking (fields rank and system, and ranking or segment)"

@@ -27,8 +27,11 @@ from annot_pipeline.init.answers import (
 from annot_pipeline.init.beliefs import weighed
 from annot_pipeline.init.cell_sets import set_answer
 from annot_pipeline.init.comparisons import comparison
-from annot_pipeline.init.objects import find_task
+from annot_pipeline.init.objects import find_control, find_task
 from annot_pipeline.init.optional_fields import (
+    FAILURE,
+    SUCCESS,
+    UNSCORED,
     optional_lines,
     read_times,
     reward_lines,
@@ -72,12 +75,13 @@ from annot_pipeline.init.roles import (
     thing_likelihood,
 )
 from annot_pipeline.init.table import Choice, Column, Sheet, rounded
-from annot_pipeline.init.views import MOST_COLUMNS, OVER, View, pairs_among
+from annot_pipeline.init.views import MOST_COLUMNS, OVER, View, pairs_among, parsed
 
 MTURK_ANSWER, MTURK_INPUT = "Answer.", "Input."
 SHOWN_COLUMNS = 40
 FREE_TEXT = 20
 """Mean number of characters of answers that may be labels although hardly any repeats."""
+COMMENTS, FLAGS = names.WORDS["remarks"], SUCCESS | FAILURE | UNSCORED
 MEANS = frozenset({"mean", "avg", "average", "std", "sd", "stdev", "median", "ci", "var", "sem"})
 ANOTHER = "another answer? give it as --label or --score, too"
 EACH_QUESTION, EACH_ROW = "one task a question", "every row is another item"
@@ -180,7 +184,7 @@ class _Reader:
             return [self._votes()]
         pairing = self._pairing()
         judge_line = self._judge_line(pairing)
-        if self.judge in self.choice.remaining:
+        if self.judge:
             self.choice.claim(self.sheet[self.judge])
         if tuples := self._best_worst():
             return [self._finished(tuples, judge_line)]
@@ -322,17 +326,20 @@ class _Reader:
         things = [thing] if thing else []
         answers = answer_columns(self.choice, things, None, None)
         recurs = thing and sheet.combinations(thing) < len(sheet)
-        likely = [c.column.name for c in answers if not c.is_fixed or not recurs][:8]
-        offered = [
-            c.name
-            for c in self.choice.offered()
-            if may_be_judge(sheet, c) and (c.name not in likely or are_ids(c))
-        ]
-        rivals = [n for n in self.rivals if n not in likely or are_ids(sheet[n])]
-        ranked = list(dict.fromkeys([*rivals, *offered]))[:4]
+        likely = [c.column.name for c in answers if not c.is_fixed or not recurs]
+        likely = [n for n in likely if not self.is_mturk or n.startswith(MTURK_ANSWER)][:8]
+        offered = [c.name for c in self.choice.offered() if may_be_judge(sheet, c)]
+        offered = [n for n in [*self.rivals, *offered] if n not in likely or are_ids(sheet[n])]
+        ranked = list(dict.fromkeys(offered))[:4]
         one = [c.name for c in self.choice.offered() if c.n_distinct == 1 and are_models(c)]
         ranked = [*one, *(n for n in ranked if n not in one)]
-        options = [Option({"judge": (n,)}, spoken(sheet[n])) for n in ranked]
+        forms: dict[str, list[str]] = {}
+        for n in likely if self.view.shape == "rows" and not self.is_mturk else ():
+            if sheet[n].is_whole:
+                forms.setdefault(re.sub(r"\d+", "#", n), []).append(n)
+        alike = [tuple(form) for form in forms.values() if len(form) > 1]
+        options = [Option({"each": f, "judge": ("each",)}, "each column is a judge") for f in alike]
+        options += [Option({"judge": (n,)}, spoken(sheet[n])) for n in ranked]
         if recurs or not thing or pairs_among(sheet.names):
             options.append(Option({"judge": ("anonymous",)}, "every row is another person's"))
         options.append(Option({"judge": ("=NAME",)}, "one judge, so named, gave all answers"))
@@ -380,7 +387,7 @@ class _Reader:
         if len(items) <= len(ends):  # of two, the best says all
             return None
         for name in (*ends, *items):
-            self._claim(self.sheet[name])
+            self.choice.claim(self.sheet[name])
         lines: list[Line] = [
             ("item", {"value": "{item}"}, "those of a tuple"),
             ("score", "{item.value}", "the mean is (times best - times worst) / times shown"),
@@ -397,8 +404,7 @@ class _Reader:
         if answer is None:
             return None
         for name in answer.columns:
-            if name in self.choice.remaining:
-                self.choice.claim(self.sheet[name])
+            self.choice.claim(self.sheet[name])
         lines: list[Line] = []
         segment = next((self.sheet[n] for n in self.named("segment") or self.named("item")), None)
         if segment is None:
@@ -406,9 +412,7 @@ class _Reader:
             segment = filled or self._item_of_pair() or self.choice.take("segment")
         if segment:
             lines.append(("segment", segment.expression, f"{segment.n_distinct:,} different"))
-        elif self.view.shape == "columns":
-            pass
-        if not segment:  # nothing that the two worked on: they are what was judged
+        else:  # nothing that the two worked on: they are what was judged
             fields = [(f.replace("system_", "item_"), e, why) for f, e, why in answer.fields]
             answer = replace(answer, fields=fields)
         task, tasks = self._task(lines)
@@ -424,10 +428,7 @@ class _Reader:
 
     def _item_of_pair(self) -> Column | None:
         candidates = self.inputs().with_role("item")
-        varied = [c for c in candidates if c.n_distinct > 1]
-        column = next(iter(varied), None)
-        if column is None and self.is_mturk:
-            return None
+        column = next((c for c in candidates if c.n_distinct > 1), None)
         return self.choice.claim(column) if column else None
 
     def _whole_segment(self, reading: Reading, segment: Column) -> Reading:
@@ -451,7 +452,7 @@ class _Reader:
         """Return rows of one ranked output each."""
         for name in answer.columns:
             self.choice.claim(self.sheet[name])
-        if ranking and ranking.name in self.choice.remaining:
+        if ranking:
             self.choice.claim(ranking)
         lines = self._what(pairing)
         if not lines:
@@ -484,16 +485,21 @@ class _Reader:
             return self._system_and_segment(system, segment)
         if system and thing and (other := self._made_of(system, thing)):
             return self._system_and_segment(system, other)
-        if (
-            system
-            and thing
-            and system.name != thing.name
-            and not sheet.determines(thing.name, system.name)
-        ):
+        if system and thing and not sheet.determines(thing.name, system.name):
             return self._system_and_segment(system, thing, ", each with several systems")
+        judge = self.judge or (OVER if OVER in sheet.names else "")
+        if thing is None and system and judge:  # of which a judge meets each output once
+            key = [judge, system.name]
+            whole = [
+                n for n in thing_columns(inputs)
+                if n not in key and not sheet.determines(n, system.name)
+                and sheet.combinations(*key, n) >= ONCE * len(sheet) > sheet.combinations(n, judge)
+            ]  # fmt: skip
+            if whole and all(roles.same_thing(sheet, whole[0], n) for n in whole):
+                return self._system_and_segment(system, sheet[whole[0]])
         if thing is None:
             return self._joined_things()
-        self._claim(thing)
+        self.choice.claim(thing)
         self.things = [thing.name]
         self.notes += [self.thing_note] * bool(self.thing_note)
         judges = sheet.combinations(thing.name, self.judge) if self.judge else len(sheet)
@@ -503,7 +509,7 @@ class _Reader:
         ]
         for field, column in (("system", system), ("segment", segment)):
             if column and column.name != thing.name and sheet.determines(thing.name, column.name):
-                self._claim(column)
+                self.choice.claim(column)
                 lines.append((field, column.expression, f"{column.n_distinct:,} different"))
         return lines
 
@@ -518,7 +524,7 @@ class _Reader:
         if len(pairs) != 1 or is_unique or not self.is_one_judge:
             return []
         for name in pairs[0]:
-            self._claim(self.sheet[name])
+            self.choice.claim(self.sheet[name])
         self.things = [*pairs[0]]
         joined = {"join": [self.sheet[n].expression for n in pairs[0]], "sep": ":"}
         return [("item", joined, f"{' and '.join(pairs[0])} together are others in every row")]
@@ -533,9 +539,8 @@ class _Reader:
         is_item = is_item and not thing.n_blank
         if is_item or system.name == thing.name:
             return None
-        for column in self.inputs().offered():
-            if column.name in (system.name, thing.name, self.judge) or not may_be_thing(column):
-                continue
+        others = (c for c in self.inputs().offered() if may_be_thing(c))
+        for column in (c for c in others if c.name not in (system.name, thing.name, self.judge)):
             both = sheet.combinations(system.name, column.name)
             whole = sheet.combinations(system.name, column.name, thing.name)
             whole = both if thing.n_blank and whole < both else whole
@@ -543,10 +548,6 @@ class _Reader:
             if whole == both >= ONCE * thing.n_distinct and is_less:
                 return column
         return None
-
-    def _claim(self, column: Column) -> None:
-        if column.name in self.choice.remaining:
-            self.choice.claim(column)
 
     def _joined_item(self, items: Sequence[str]) -> list[Line]:
         expressions = [
@@ -558,8 +559,8 @@ class _Reader:
         return [("item", {"join": expressions, "sep": ":"}, "as was answered")]
 
     def _system_and_segment(self, system: Column, segment: Column, more: str = "") -> list[Line]:
-        self._claim(system)
-        self._claim(segment)
+        self.choice.claim(system)
+        self.choice.claim(segment)
         self.things = [system.name, segment.name]
         return [
             ("system", system.expression, f"{system.n_distinct:,} different"),
@@ -578,10 +579,11 @@ class _Reader:
         lines = self._what(pairing)
         if not lines and self.is_mturk:
             inputs = [c for c in self.inputs().offered() if c.n_distinct > 1]
-            item = inputs[0] if len(inputs) == 1 else self.sheet["HITId"]
-            self._claim(item)
-            self.things = [item.name]
-            lines = [("item", item.expression, f"{item.n_distinct:,} different")]
+            hits = [self.sheet[n] for n in ("HITId",) if n in self.sheet.names]
+            for item in inputs if len(inputs) == 1 else hits:
+                self.choice.claim(item)
+                self.things = [item.name]
+                lines = [("item", item.expression, f"{item.n_distinct:,} different")]
         answers = self._answers()
         task, tasks = self._task(lines)
         if not lines:
@@ -597,6 +599,13 @@ class _Reader:
 
     def _what_question(self) -> Question:
         ranked = thing_columns(self.inputs())[:4]
+        values = [part.to_pydict() for part in self.sheet.parts]
+        shared = [
+            c.name for c in self.choice.offered()
+            if len(values) > 1 and c.name not in ranked and 2 < c.n_distinct < len(self.sheet)
+            and all({*part[c.name]} == {*values[0][c.name]} for part in values)
+        ]  # fmt: skip
+        ranked += shared[:4]  # each file has all of them
         options = [Option({"item": (n,)}, spoken(self.sheet[n])) for n in ranked]
         if not options or self.judge is None or self.sheet[self.judge].is_unique:
             n_whole = sum(map(self._is_whole_thing, ranked[:1]))  # else other texts differ in it
@@ -658,31 +667,35 @@ class _Reader:
         share = sheet.combinations(*key) / max(n_rows, 1)
         n_things = sheet.combinations(*self.things)
         is_one = n_things == 1 and len(sheet) > (sheet.combinations(*judges) if judges else 1)
-        if (share >= ONCE and not is_one) or any(line[0] == "control" for line in lines):
-            return lines
-        if self.choice.with_role("control") and not is_one and len(self.things) > 1:
+        has_control = len(self.things) > 1 and find_control(Choice(sheet, [*self.choice.remaining]))
+        if (share >= ONCE or has_control) and not is_one:
             return lines
         used = {c.name for c, _ in answers} | {*key}
         offered = [c for c in self.choice.offered() if c.name not in used]
         telling = telling_columns(sheet, key, offered)
+        nearest = telling or self._nearest(key, offered)
+        beside = [n for n in nearest if self.view.shape == "numbered" and n in self.view.parts]
+        if beside and len(self.things) == 1:
+            return self._with_part(lines, sheet[beside[0]])
         if self.named("item") or self.named("segment"):
-            nearest = telling or self._nearest(key, offered)
             ids = [n for n in nearest if roles.is_called_id(n) or _is_part(n)]
             if whole := [n for n in ids if sheet.combinations(*key, n) >= ONCE * n_rows]:
                 self.questions.append(self._apart_question(whole, share))
             return lines
         parts = [n for n in telling if _is_part(n) and not REPEATS & {*names.words(n)}]
+        finer = [n for n in telling if all(sheet.determines(n, t) for t in self.things[1:])]
+        if finer and lines[0][0] == "system":  # such as the trial of a source
+            return self._system_and_segment(sheet[self.things[0]], sheet[finer[0]])
         single = len(self.things) == 1 and lines[0][0] == "item"
         if single and telling and "system" in names.roles(self.things[0]):
             likely = [sheet[n] for n in telling]  # each with the outputs of all systems
             segment = min(likely, key=lambda c: (c.numeric_share > MOSTLY_NUMBERS, c.n_distinct))
             rest = [line for line in lines if line[0] != "item"]
             return [*self._system_and_segment(sheet[self.things[0]], segment), *rest]
-        if single and parts and sheet.combinations(*self.things, parts[0]) < ONCE * len(sheet):
-            return self._with_part(lines, sheet[parts[0]])
-        is_part = parts and sheet.combinations(*judges, parts[0]) >= ONCE * len(sheet)
-        if single and is_part and is_one:
-            return self._with_part(lines, sheet[parts[0]])
+        for part in parts[:1] if single else ():
+            is_shared = sheet.combinations(*self.things, part) < ONCE * len(sheet)
+            if is_shared or (is_one and sheet.combinations(*judges, part) >= ONCE * len(sheet)):
+                return self._with_part(lines, sheet[part])
         is_repeated = any(REPEATS & {*names.words(c.name)} for c in offered)
         if is_repeated and not is_one:
             return lines
@@ -691,7 +704,7 @@ class _Reader:
         differ = [c.name for c, _ in answers if sheet.differing(key, c.name) > 0]
         if share >= RARELY and not differ and not is_one:
             return lines
-        self.questions.append(self._apart_question(telling or self._nearest(key, offered), share))
+        self.questions.append(self._apart_question(nearest, share))
         return lines
 
     def _nearest(self, key: Sequence[str], offered: Iterable[Column]) -> list[str]:
@@ -748,7 +761,7 @@ class _Reader:
     def _with_part(self, lines: list[Line], other: Column) -> list[Line]:
         """Return lines with a column for the item, or joined to it."""
         sheet, item = self.sheet, self.sheet[self.things[0]]
-        self._claim(other)
+        self.choice.claim(other)
         judges = [self.judge] if self.judge else []
         is_whole = sheet.combinations(*judges, other.name) >= ONCE * len(sheet)
         if is_whole and (item.n_distinct == 1 or sheet.determines(other.name, item.name)):
@@ -765,10 +778,10 @@ class _Reader:
 
     def _answers(self) -> list[tuple[Column, Answer]]:
         """Return the columns of answers, and how each answers."""
-        by_role = [(n, "categorical") for n in self.named("label")]
-        by_role += [(n, "scalar") for n in self.named("score")]
-        if by_role:
-            return [(self.sheet[n], answer_as(self.sheet[n], kind)) for n, kind in by_role]
+        by_kind = {"categorical": self.named("label"), "scalar": self.named("score")}
+        given = [(self.sheet[n], kind) for kind, named in by_kind.items() for n in named]
+        if given:
+            return [(column, answer_as(column, kind)) for column, kind in given]
         truth = next(iter(self.choice.with_role("truth")), None)
         if self.is_mturk:
             return self._mturk_answers(truth)
@@ -783,23 +796,40 @@ class _Reader:
             and _are_alike([chosen[0], c])
             and c.column.counts.keys() & chosen[0].column.counts.keys()
         ]  # fmt: skip
-        pairs = [(c.column, answer) for c in chosen if (answer := self._answer(c.column, truth))]
+        rare = [c for c in chosen if isinstance(c.column.expression, dict)]
+        if any(2 * c.column.n_blank > len(self.sheet) for c in rare):  # whose blanks are rejected
+            self.questions.append(_which_answers(chosen))
+        pairs = self._claimed([c.column for c in chosen], truth)
+        if pairs and not chosen[0].is_named:
+            listed = first_of([column.name for column, _ in pairs])
+            self.notes.append(f"taken for answers by what the cells hold: {listed}")
+        return pairs
+
+    def _claimed(
+        self, columns: Sequence[Column], truth: Column | None
+    ) -> list[tuple[Column, Answer]]:
+        """Claim columns that hold answers, and return how each answers."""
+        pairs = [(c, answer) for c in columns if (answer := self._answer(c, truth))]
         if len(pairs) > 1 and all(has_steps(without_abstentions(c)) for c, _ in pairs):
             pairs = [(c, answer_as(c, "scalar")) for c, _ in pairs]
         for column, _ in pairs:
             self.choice.claim(column)
-        if pairs and not chosen[0].is_named:
-            listed = first_of([column.name for column, _ in pairs])
-            self.notes.append(f"taken for answers by what the cells hold: {listed}")
         return pairs
 
     def _answer_columns(self, truth: Column | None, unlikely: frozenset[str]) -> list[Candidate]:
         """Return the columns that may be answers, of those that ``each`` makes if it does."""
         candidates = answer_columns(self.choice, self.things, self.judge, truth, unlikely=unlikely)
         parts = self.view.parts
-        return [c for c in candidates if not parts or c.column.name in parts]
+        filled = [self.sheet[n] for n in self.sheet.names[:MOST_COLUMNS] if self.sheet[n].n_blank]
+        return [
+            c for c in candidates if (c.column.name in parts if parts else not c.column.ascends)
+            and not any(_marks_blanks(self.sheet, c.column, other) for other in filled)
+        ]  # fmt: skip
 
     def _answer(self, column: Column, truth: Column | None) -> Answer | None:
+        inner = [parsed(value) for value in column.counts] if self.view.each else []
+        if any(isinstance(one, list) and len(one) > 1 for one in inner):
+            return None  # several answers within one of several
         answer = answer_in(column, truth)
         if answer and {*answer.labels} == {"0", "1", "true", "false"}:
             line, labels = yes_or_no(column.name, answer.labels)
@@ -819,13 +849,13 @@ class _Reader:
             return [c for c in varied if c.in_things > 0 or c.is_named] or found[:1]
         if not named:
             most = max((c.in_judges for c in sure), default=0)  # a person's own data hardly differ
-            sure = _without_copies(self.sheet, [c for c in sure if c.in_judges >= 0.25 * most])
+            sure = _without_copies(self.sheet, [c for c in sure if c.in_judges >= 0.1 * most])
             numbers = [c for c in sure if c.column.numeric_share > MOSTLY_NUMBERS]
             if self.view.shape == "numbered" and numbers:
                 return numbers[:1]
             if group := _largest_group(found, sure):
-                if rest := [c.column.name for c in sure if c not in group]:
-                    self.notes.append(f"{ANOTHER}: {first_of(rest)}")
+                if rest := [c for c in sure if c not in group]:
+                    self.notes.append(f"{ANOTHER}: {first_of([c.column.name for c in rest])}")
                 return group
             same = [c for c in found if sure and c not in sure and _are_alike([sure[0], c])]
             n_things = self.sheet.combinations(*self.things) if self.things else 0
@@ -840,31 +870,35 @@ class _Reader:
         ]  # fmt: skip
         alike = [c for c in others if c.is_named or _are_alike([first, c])]
         rivals = [
-            c.column.name for c in found
-            if c is not first and c not in alike and (c.is_named or c.is_sure)
-        ]  # fmt: skip
-        if rivals:
-            self.notes.append(f"{ANOTHER}: {first_of(rivals)}")
+            c for c in found if c is not first and c not in alike and (c.is_named or c.is_sure)
+        ]
+        sure = [c for c in rivals if c.is_sure and "rank" not in names.roles(c.column.name)]
+        sure = sure if len(sure) >= FEWEST_QUESTIONS and _are_alike(sure) else []
+        if not sure and self.is_one_judge:  # whose answers nothing tells from a description
+            sure = [c for c in named[1:] if c not in alike]
+        if sure:
+            self.questions.append(_which_answers([first, *alike, *sure]))
+        elif rivals:
+            self.notes.append(f"{ANOTHER}: {first_of([c.column.name for c in rivals])}")
         return [first, *alike]
 
     def _mturk_answers(self, truth: Column | None) -> list[tuple[Column, Answer]]:
         """Return the questions of a HIT: of one kind, since a HIT asks for one, or as labels."""
         named = [
             c for c in self.choice.among(lambda n: n.startswith(MTURK_ANSWER)).offered()
-            if len(c.filled) > c.n_blank
+            if len(c.filled) > c.n_blank and (not self.view.parts or c.name in self.view.parts)
         ]  # fmt: skip
-        texts = [c for c in named if _is_free_text(c)]
-        answers = [(c, a) for c in named if c not in texts and (a := answer_in(c, truth))]
+        texts = [
+            c for c in named
+            if _is_free_text(c) or (c.numeric_share < 1 and COMMENTS & {*names.words(c.name)})
+        ]  # fmt: skip
+        answers = [c for c in named if c not in texts]
         if self.things:
-            varied = [
-                (c, a) for c, a in answers if not roles.are_fixed(self.sheet, self.things, c.name)
-            ]
+            varied = [c for c in answers if not roles.are_fixed(self.sheet, self.things, c.name)]
             answers = varied or answers
         if texts and answers:
             self.notes.append(f"free text, no question: {', '.join(c.name for c in texts)}")
-        for column, _ in answers:
-            self.choice.claim(column)
-        return answers
+        return self._claimed(answers, truth)
 
     def _by_question(
         self, answers: Sequence[tuple[Column, Answer]], lines: list[Line], tasks: list[str]
@@ -1032,8 +1066,7 @@ class _Reader:
         if own:
             lines.append(("ranking", own.expression, "a row's judgments were made side by side"))
             if not base[own.name].is_row_number:
-                if own.name in choice.remaining:
-                    choice.claim(own)
+                choice.claim(own)
                 lines.append(("native_id", own.expression, "another one in every row"))
         return lines
 
@@ -1073,6 +1106,13 @@ class _Reader:
         return Reading("counts of votes", lines, is_preset=True)
 
 
+def _marks_blanks(sheet: Sheet, flag: Column, answer: Column) -> bool:
+    """Return whether a column says that an answer failed, just where another is blank."""
+    values, is_there = sheet.codes(flag.name), sheet.codes(answer.name) >= 0
+    is_flag = FLAGS & {*names.words(flag.name)} and flag.n_distinct == 2 and not flag.n_blank
+    return bool(is_flag) and not {*values[is_there]} & {*values[~is_there]}
+
+
 def _parts(expression: Any) -> list[Any]:
     if isinstance(expression, dict) and "join" in expression:
         return [expression, *expression["join"]]
@@ -1109,10 +1149,7 @@ def _without_copies(sheet: Sheet, candidates: Sequence[Candidate]) -> list[Candi
     chosen: list[Candidate] = []
     for c in candidates:
         name = c.column.name
-        if not any(
-            sheet.determines(name, o.column.name) and sheet.determines(o.column.name, name)
-            for o in chosen
-        ):
+        if not any(roles.same_thing(sheet, name, o.column.name) for o in chosen):
             chosen.append(c)
     return chosen
 
@@ -1125,8 +1162,9 @@ def _largest_group(found: Sequence[Candidate], sure: Sequence[Candidate]) -> lis
 
     Of a form whose columns start alike, some may hardly ever differ.
     """
+    start = {c.column.name: names.words(c.column.name)[:1] for c in found}
     forms = [
-        [c for c in found if _first_word(c) == _first_word(first) and
+        [c for c in found if start[c.column.name] == start[first.column.name] and
          (_are_alike([first, c]) or (c in sure and c.column.n_distinct <= MOST_LABELS))]
         for first in sure[:10]
     ]  # fmt: skip
@@ -1135,10 +1173,6 @@ def _largest_group(found: Sequence[Candidate], sure: Sequence[Candidate]) -> lis
         if n_sure >= FEWEST_QUESTIONS and n_sure > 2 * (len(sure) - n_sure):
             return group
     return []
-
-
-def _first_word(candidate: Candidate) -> str:
-    return next(iter(names.words(candidate.column.name)), "")
 
 
 def _which_answers(sure: Sequence[Candidate]) -> Question:

@@ -284,12 +284,15 @@ def answer_columns(
     Names with ``unlikely`` words are of something else.
     """
     sheet, found = choice.sheet, []
+    filled = {_form(c.name) for c in choice.offered() if len(c.filled) > c.n_blank}
     for column in choice.offered():
         roles = names.roles(column.name)
-        is_named = "answer" in roles
+        listed = re.findall(r"\w+", column.name.partition("[")[2])  # as of: Better? [Y/N]
+        is_named = "answer" in roles or {*listed} >= column.counts.keys() != set()
         if column.n_distinct < 2 and not is_named:
             continue
-        if len(column.filled) <= column.n_blank and not (is_named and len(column.filled) > 1):
+        is_rare = len(column.filled) <= column.n_blank and _form(column.name) not in filled
+        if is_rare and not (is_named and len(column.filled) > 1):
             continue
         if _is_id(column, is_named):
             continue
@@ -309,14 +312,15 @@ def answer_columns(
             or (judge is not None and sheet.determines(judge, column.name))
             or _is_crossed(sheet, thing, column.name, least=CROSSED if roles else 1)
         )
-        if (
-            not (is_named or roles)
-            and column.is_unique
-            and (column.is_whole or column.numeric_share < 1)
-        ):
+        if column.is_unique and not (is_named or roles) and not is_measured(column):
             continue
         found.append(Candidate(column, is_named, in_things, in_judges, is_fixed))
     return sorted(found, key=lambda candidate: -candidate.score)
+
+
+def _form(name: str) -> str:
+    """Return what numbered columns share; another name as it is."""
+    return re.sub(r"\d+$", "#", name)
 
 
 def is_called_id(name: str) -> bool:
@@ -338,7 +342,7 @@ def _is_id(column: Column, is_named: bool) -> bool:
 
 def are_fixed(sheet: Sheet, thing: Sequence[str], name: str) -> bool:
     """Return whether each thing has one value of a column."""
-    return sheet.combinations(*thing, name) <= sheet.combinations(*thing)
+    return sheet.differing(thing, name) == 0
 
 
 def _is_crossed(sheet: Sheet, thing: Sequence[str], name: str, *, least: int) -> bool:
@@ -357,6 +361,11 @@ def same_answer(sheet: Sheet, first: str, second: str) -> bool:
     return sheet.determines(first, second) or sheet.determines(second, first)
 
 
+def same_thing(sheet: Sheet, first: str, second: str) -> bool:
+    """Return whether each value of one column comes with one value of the other, and back."""
+    return sheet.determines(first, second) and sheet.determines(second, first)
+
+
 # --- what tells answers of one judge to one thing apart ---------------------------------------
 
 
@@ -367,7 +376,7 @@ def telling_columns(sheet: Sheet, key: Sequence[str], columns: Iterable[Column])
     telling = []
     for column in columns:
         roles = names.roles(column.name).keys()
-        is_other = roles & (NO_THING - {"task"}) or "native_id" in roles
+        is_other = roles & (NO_THING - {"task", "truth"}) or "native_id" in roles
         if (is_other and not {"item", "hit"} & roles) or column.n_distinct < 2 or column.is_unique:
             continue
         if is_measured(column):

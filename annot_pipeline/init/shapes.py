@@ -18,7 +18,7 @@ from annot_pipeline.init import names
 from annot_pipeline.init.abstentions import abstentions, as_written, failures, without_abstentions
 from annot_pipeline.init.answers import LONGEST_LABEL, MOST_LABELS, scale_of
 from annot_pipeline.init.comparisons import is_outcome
-from annot_pipeline.init.counts import vote_counts
+from annot_pipeline.init.counts import item_ids, vote_counts
 from annot_pipeline.init.questions import (
     ColumnsByRole,
     Line,
@@ -75,6 +75,8 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
         if not by_role and (form := _form(sheet)):
             return [form]
         format_ = "csv"  # of a form of the requester's own, whose fields have no prefix
+    if {"Input", "Answer"} <= {name.partition(".")[0] for name in sheet.names}:
+        format_ = "mturk"  # whatever else of the batch was left out
     rows = rows_view(sheet)
     if by_role.get("each"):
         return _each_by_option(sheet, format_, by_role)
@@ -85,15 +87,17 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
                 read_columns(view.sheet, by_role)
                 return read_view(view, format_, by_role)
     read_columns(rows.sheet, by_role)
+    open_ = {"judge", "item"} if format_ == "mturk" else set()
+    for view in () if by_role and not open_ else numbered_views(sheet):
+        if _judges_parts(view) and named <= {*view.sheet.names}:
+            with suppress(NoJudgmentsError):
+                numbered = read_view(view, format_, by_role)
+                asked = {q.role for r in numbered for q in r.questions}
+                if asked <= open_ and ("item" in asked or _uses_parts(view, numbered)):
+                    return numbered
     if format_ == "mturk":
         return read_view(rows, format_, by_role)
     error: NoJudgmentsError | None = None
-    if not by_role and not any("answer" in names.roles(n) for n in rows.sheet.names):
-        for view in numbered_views(sheet):
-            if any({"system", "item"} & names.roles(part).keys() for part in view.parts):
-                numbered = read_view(view, format_, by_role)
-                if not any(r.questions for r in numbered) and _uses_parts(view, numbered):
-                    return numbered
     if not by_role and (counts := vote_counts(sheet)):
         return [counts]
     if not by_role and (by_name := _judges_by_name(sheet, rows.sheet)):
@@ -123,19 +127,36 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
         raise error
     if readings and not _is_near(readings):
         for view in cell_views(sheet):
-            with suppress(NoJudgmentsError):
-                inner = read_view(view, format_, by_role)
-                if _is_near(inner) and (_is_open(inner) or _uses_parts(view, inner)):
-                    return inner
+            if named <= {*view.sheet.names}:
+                with suppress(NoJudgmentsError):
+                    inner = read_view(view, format_, by_role)
+                    is_near = _is_near(inner) or _offers_judges(inner)
+                    if is_near and (_is_open(inner) or _uses_parts(view, inner)):
+                        return inner
     return readings
 
 
+def _judges_parts(view: View) -> bool:
+    """Return whether each of several things side by side has an answer beside it."""
+    parts = [view.sheet[name] for name in view.parts if name != OVER]
+    own = [c.name for c in parts if not c.name.startswith(MTURK_ANSWER)]
+    named = {role for name in own for role in names.roles(name)}
+    is_named = {"system", "item"} & named or {"judge", "answer"} <= named
+    return bool(is_named) or 0 < sum(map(_is_answer, parts)) < len(parts)
+
+
+def _offers_judges(readings: Sequence[Reading]) -> bool:
+    """Return whether it is asked who judged, and columns are offered."""
+    asked = (q for r in readings for q in r.questions if q.role == "judge")
+    offered = (n for q in asked for o in q.options for n in o.by_role.get("judge", ()))
+    return any(is_column("judge", n) for n in offered)
+
+
 def _is_near(readings: Sequence[Reading]) -> bool:
-    """Return whether answers are known, and columns offered where it is asked who judged."""
-    asked = [q for r in readings for q in r.questions if q.role == "judge"]
-    names_ = [n for q in asked for o in q.options for n in o.by_role.get("judge", ())]
+    """Return whether answers are known, and who judged, unless columns are offered for it."""
     are_known = all(r.expression("label") != "?" for r in readings)
-    return are_known and (not asked or any(is_column("judge", n) for n in names_))
+    is_asked = any(q.role == "judge" for r in readings for q in r.questions)
+    return are_known and (not is_asked or _offers_judges(readings))
 
 
 def _others(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> Iterator[list[Reading]]:
@@ -175,28 +196,16 @@ def _inner(expression: Any) -> list[Any]:
     return [expression.get("column"), *expression.get("join", [])]
 
 
-def _item(sheet: Sheet, besides: Sequence[str]) -> str | None:
-    """Return the column of ids of items, which no two rows share."""
-    for name in ("@key", "id", "item_id", "post_id", "pairID", "text_id"):
-        if name in sheet.names and name not in besides and sheet.is_unique(name):
-            return name
-    named = [n for n in sheet.names if names_items(n) and n not in besides]
-    return next((n for n in named if sheet.is_unique(n)), None)
-
-
-def names_items(name: str) -> bool:
-    """Return whether a column's name may be that of ids of items."""
-    return bool({"item", "text", "native_id", "segment"} & names.roles(name).keys())
-
-
 def _unnamed(sheet: Sheet, format_: str) -> list[Reading]:
     """Return lists of the answers of several judges whom nobody names, all of them answers."""
     unnamed = []
     majorities = [n for n in sheet.names if "truth" in names.roles(n)]  # of these very answers
     by_role = {"judge": (OVER,), "ignore": tuple(majorities)}
     for view in cell_views(sheet):
-        if view.shape != "list" or (
-            view.sheet[view.parts[-1]].expression == "{a.value}" and not _repeats(sheet, view)
+        if (
+            view.shape != "list"
+            or is_outcome(view.taken[0])
+            or (view.sheet[view.parts[-1]].expression == "{a.value}" and not _repeats(sheet, view))
         ):
             continue
         with suppress(NoJudgmentsError):
@@ -265,6 +274,12 @@ def _each_by_option(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[
     if rest.get("judge") == ("each",):
         pattern = each[0] if len(each) == 1 else ""
         item = rest.get("item", (None,))[0]
+        if rest.keys() == {"judge"} and item_ids(sheet, patterns) is None:
+            named = {
+                **rest,
+                "score" if sheet[patterns[0]].numeric_share == 1 else "label": ("@answer",),
+            }
+            return read_view(columns_view(sheet, patterns, "rater", pattern), format_, named)
         return [by_judge(sheet, patterns, pattern, item)]
     if person := rest.get("judge"):
         return [survey(sheet, patterns, person[0], "as was answered")]
@@ -293,8 +308,6 @@ def _judges_by_name(sheet: Sheet, rows: Sheet) -> Reading | None:
             return _outcomes_by_judge(rows, stem, stem, columns)
         if are_compared and all(says_sides(sheet[n].counts) for n in columns):
             return _outcomes_by_judge(rows, stem, "preference", columns)
-        if _stand_beside_answers(sheet, stem, columns):
-            return None
         if all(_is_answer(sheet[name]) for name in columns):
             return by_judge(sheet, columns, f"{stem}*")
     return None
@@ -315,16 +328,6 @@ def _outcomes_by_judge(
     view = View("columns", renamed, sheet, view.each, (OVER, outcome), view.taken)
     [reading] = read_view(view, "csv", {"judge": ("each",)})
     return reading if reading.kind == "pairwise" else None
-
-
-def _stand_beside_answers(sheet: Sheet, stem: str, columns: Sequence[str]) -> bool:
-    """Return whether columns of judges have numbered answers side by side: rater_1, label_1."""
-    numbers = [name.removeprefix(stem) for name in columns]
-    stems = {name.removesuffix(numbers[0]) for name in sheet.names if name.endswith(numbers[0])}
-    return any(
-        "answer" in names.roles(s) and all(s + n in sheet.names for n in numbers)
-        for s in stems - {stem, ""}
-    )
 
 
 def is_few(column: Column) -> bool:
@@ -348,7 +351,7 @@ def by_judge(
     abstained, failed = abstentions(counts), failures(counts)
     values = counts.keys() - abstained.keys() - failed.keys()
     rest = [name for name in sheet.names if name not in columns]
-    item = by_role or next((n for n in rest if sheet.is_unique(n) and names_items(n)), None)
+    item = by_role or item_ids(sheet, columns)
     notes = []
     if item is None and rest and all(sheet.is_unique(n) for n in rest):
         item = rest[0]
@@ -423,7 +426,7 @@ def _matrix(sheet: Sheet) -> Reading | None:
     is_matrix = not rest and all(sheet[n].numeric_share == 1 for n in answers)
     if is_matrix and "-1" in values and _are_classes(values):
         return by_judge(sheet, answers, "*")
-    item = next((n for n in rest if sheet.is_unique(n) and names_items(n)), None)
+    item = item_ids(sheet, answers)
     if item is None and rest:
         return None
     has_blanks = all(sheet[n].n_blank for n in answers)

@@ -311,7 +311,9 @@ def _delimiter(sample: Sample) -> tuple[str, int]:
             read = _read_quoted(tried, ROWS_TRIED)
             n_bad = read.unreadable.total()
             share = n_bad / (n_bad + read.table.num_rows) if n_bad + read.table.num_rows else 1
-            ranks[delimiter] = (share, -n)
+            cells = [cell.strip() for c in read.table.columns for cell in c.to_pylist() if cell]
+            n_cut = sum(cell.startswith("[") != cell.endswith("]") for cell in cells)
+            ranks[delimiter] = (share, n_cut, -n)  # of lists, too
         best = min(ranks, key=ranks.__getitem__)
         return best, n_columns[best]
     return next(iter(n_columns.items()), (",", 1))

@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from itertools import combinations, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -111,13 +110,15 @@ class Pair(NamedTuple):
 
 def pairs_among(columns: Iterable[str]) -> list[Pair]:
     """Return all pairs, in the order of their first columns."""
-    by_stem: dict[tuple[int, str], dict[int, str]] = {}
+    by_form: dict[tuple[int, str, str], dict[int, str]] = {}
     for name in columns:
+        last = (names.words(name) or [""])[-1]
+        end = last if last in names.ID_ENDINGS else ""  # an id and a number are no pair
         for kind, position, stem in _sides(name):
-            by_stem.setdefault((kind, stem), {}).setdefault(position, name)
+            by_form.setdefault((kind, stem, end), {}).setdefault(position, name)
     return [
         Pair(kind, stem, sides[0], sides[1])
-        for (kind, stem), sides in by_stem.items()
+        for (kind, stem, _), sides in by_form.items()
         if sides.keys() == {0, 1}
     ]
 
@@ -147,8 +148,6 @@ OVER = "@of"
 """Column of a view: what ``each`` runs over, such as the names of columns or places in a list."""
 ELEMENT = "@element"
 """Column of a view: objects with free keys, by which they are taken apart once more."""
-MOST_PAIRS = 12
-"""Of columns whose lists are equally long."""
 DEEPEST = 3
 """Objects with free keys, one within another, of which each key is read."""
 _NUMBERED = re.compile(r"(?:(\D|.*\D)(\d{1,3})|(\D+)(\d{1,3})(\D+))")
@@ -415,11 +414,12 @@ def cell_views(sheet: Sheet) -> Iterator[View]:
         objects = [parsed(cell) for cell in cells]
         if cells and all(isinstance(o, dict) for o in objects) and _has_free_keys(objects):
             keyed.append(name)
-    by_length = {name: (split, [len(v) for v in values]) for name, (split, values) in lists.items()}
-    alike = (two for two in combinations(by_length, 2) if by_length[two[0]] == by_length[two[1]])
-    for first, second in islice(alike, MOST_PAIRS):
-        yield _taken_apart("parallel", sheet, first, lists[first][0], [second])
-        yield _taken_apart("parallel", sheet, second, lists[second][0], [first])
+    by_length: dict[tuple[Any, ...], list[str]] = {}
+    for name, (split, values) in lists.items():
+        by_length.setdefault((split, *map(len, values)), []).append(name)
+    for (split, *_), (first, *others) in by_length.items():
+        if others:
+            yield _taken_apart("parallel", sheet, first, split, others)
     shapes = [("keys", name) for name in keyed]
     shapes += [("list", name) for name, (split, _) in lists.items() if split is None]
     for shape, name in shapes:
@@ -449,11 +449,8 @@ def _within(view: View) -> Iterator[View]:
 def _elements(cell: str, split: str | None) -> Any:
     if split is None:
         return parsed(cell)
-    return (
-        [e.strip() for e in cell.split(split)]
-        if cell[:1] not in "[{" and split in cell
-        else ([cell.strip()] if cell[:1] not in "[{" and len(cell) <= 40 else None)
-    )
+    is_list = cell[:1] not in "[{" and (split in cell or len(cell) <= 40)
+    return [e.strip() for e in cell.split(split)] if is_list else None
 
 
 def _has_free_keys(objects: Sequence[dict[str, Any]]) -> bool:
@@ -487,8 +484,7 @@ def _taken_apart(
     each: dict[str, Any] = {variable: {"keys" if shape == "keys" else "list": name, **more}}
     expressions: dict[str, Any] = {}
     if within:
-        place = sheet[name].expression
-        place = place if isinstance(place, dict) else {"column": place}
+        place = sheet[name].mapping
         within_cell = {k: v for k, v in place.items() if k == "json"}
         each = {**used, variable: {next(iter(each[variable])): place["column"], **within_cell}}
         expressions = {n: sheet[n].expression for n in within.parts if n not in (name, OVER)}
@@ -505,13 +501,8 @@ def _taken_apart(
         rows, places, elements = [], [], []
         for row, cell in enumerate(part.column(name).to_pylist()):
             inner = _elements(cell, split) if cell and cell.strip() else None
-            held = (
-                inner
-                if isinstance(inner, dict)
-                else dict(enumerate(inner or []))
-                if isinstance(inner, list)
-                else {}
-            )
+            inner = dict(enumerate(inner)) if isinstance(inner, list) else inner
+            held = inner if isinstance(inner, dict) else {}
             rows += [row] * len(held)
             places += [*map(str, held)]
             elements += [*held.values()]
@@ -558,4 +549,4 @@ def _taken_apart(
 
 def _one(name: str) -> str:
     """Return what one element of a list is called: annotators, annotator."""
-    return re.sub(r"s$", "", name)
+    return re.sub(r"(?<!s)s$", "", name)
