@@ -851,9 +851,8 @@ class _Reader:
             most = max((c.in_judges for c in sure), default=0)  # a person's own data hardly differ
             sure = _without_copies(self.sheet, [c for c in sure if c.in_judges >= 0.1 * most])
             numbers = [c for c in sure if c.column.numeric_share > MOSTLY_NUMBERS]
-            if self.view.shape == "numbered" and numbers:
-                return numbers[:1]
-            if group := _largest_group(found, sure):
+            is_numbered = self.view.shape == "numbered"
+            if group := numbers[:1] * is_numbered or _largest_group(found, sure):
                 if rest := [c for c in sure if c not in group]:
                     self.notes.append(f"{ANOTHER}: {first_of([c.column.name for c in rest])}")
                 return group

@@ -330,13 +330,16 @@ def is_called_id(name: str) -> bool:
 
 
 LARGEST_ANSWER = 100_000
+TYPED_WRONG = 0.001
+"""Share of answers that may be larger: 111,111 for 100, once in thousands."""
 CROSSED = 5
 """Rows of each thing and value from which a column that is called an answer is a condition."""
 
 
 def _is_id(column: Column, is_named: bool) -> bool:
     """Return whether a column holds ids or sums: it is called so, or its numbers are huge."""
-    is_huge = column.numeric_share > 0.9 and column.high > LARGEST_ANSWER
+    huge = sum(n for number, n in column.numbers.items() if number > LARGEST_ANSWER)
+    is_huge = column.numeric_share > 0.9 and huge > TYPED_WRONG * len(column.filled)
     return (is_called_id(column.name) and not is_named) or is_huge
 
 

@@ -234,6 +234,21 @@ def test_huge_numbers_are_no_answers(tmp_path: Path) -> None:
     assert asked(path, judge="=me")[0] == "label"
 
 
+def test_a_huge_number_typed_once_hides_no_scores(tmp_path: Path, guess: Guesses) -> None:
+    """111,111 for 100; the other answer of each output is noted."""
+    head = [f"{name}{k}" for name in ("natur", "check", "sys") for k in (1, 2)]
+    rows: list[tuple[object, ...]] = [("worker", "text_id", *head)]
+    rows += [
+        (f"w{j}", f"t{i}", (7 * i + 5 * j) % 101, (11 * i + 3 * j) % 101,
+         "ok" if (i * j) % 3 else "missing", "ok" if (i + j) % 3 else "missing", "a", "b")
+        for i in range(140) for j in range(5)
+    ]  # fmt: skip
+    rows[9] = (*rows[9][:2], 111_111, *rows[9][3:])
+    draft = guess(write_csv(tmp_path / "v.csv", rows))
+    assert draft.fields()["score"] == "natur{i}"
+    assert "another answer? give it as --label or --score, too: check" in draft.notes
+
+
 def test_one_judge_judges_each_thing_once(tmp_path: Path, guess: Guesses) -> None:
     rows = [("id", "prompt", "rating")]
     rows += [(f"i{i}", f"a prompt for several answers, {i // 3}".replace(",", ""), i % 4)
