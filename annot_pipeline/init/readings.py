@@ -842,9 +842,8 @@ class _Reader:
         """Return the candidates that are answers; others are noted."""
         varied = [c for c in found if not c.is_fixed]
         sure = [c for c in varied if c.is_sure]
-        named = [c for c in varied if c.is_named] or (
-            [c for c in found if c.is_named][:1] if not sure else []
-        )
+        named = [c for c in varied if c.is_named]
+        named = named or [c for c in found if c.is_named and not sure][:1]
         if "all_answers" in self.by_role:
             return [c for c in varied if c.in_things > 0 or c.is_named] or found[:1]
         if not named:
