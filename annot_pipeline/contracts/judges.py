@@ -224,7 +224,7 @@ JUDGES = Table(
         share(
             "accuracy",
             "Probability of a correct label: diagonal of the judge's confusion matrix, "
-            "weighted by prevalence",
+            "weighted by prevalence; too low if judges err independently (docs/methods.md)",
             nullable=True,
         ),
         share(

@@ -71,8 +71,9 @@ LABELS: tuple[Gate[Any], ...] = (
     Gate(
         "one_family", LabelMetrics, "labels",
         "number of tasks with labels of one judge or family per item, or of two in all",
-        "nothing says how often judges are right, so no label is certain: ask judges of another "
-        "family, or an expert, or add items with a known truth",
+        "nothing says how often judges are right, so no label is certain, and where two judges "
+        "differ the more frequent class wins: ask judges of another family, or an expert, or add "
+        "items with a known truth",
         lambda m: named([t for t, row in m.certainty.items() if not row["is_identified"]]), warn=0,
     ),
     Gate(

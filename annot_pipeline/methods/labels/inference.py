@@ -68,6 +68,8 @@ CLEAR, MOST_OVERTURNED = 2.0, 0.05
 which an average may overturn one without known items."""
 LEAST_FEWER = 0.02
 """Share of items on which families overturn a plurality less, to be used without known items."""
+FEWEST_JUDGES = 3
+"""By whose agreement the accuracies of judges are identified (Dawid & Skene 1979)."""
 COPIES = 0.65
 """Correlation, given the class, of judges who are copies of one."""
 
@@ -195,7 +197,8 @@ def _stack(
 
     Labels alone cannot tell judges who err together from the few who know better: without known
     items no average may overturn many clear pluralities, and families are used if they overturn
-    fewer pluralities than without them, or if they are of copies.
+    fewer pluralities than without them, or if they are of copies. How often two judges agree is one
+    number, which cannot say how often each is right: their votes are published.
     """
     related = related_judges(labels)
     published = unmerged = _average(labels, members, shared_weights)
@@ -206,7 +209,8 @@ def _stack(
         fewer = _overturned(labels, unmerged) - _overturned(labels, merged)
         if has_known or are_copies or fewer[0] >= LEAST_FEWER:
             published = merged
-    if not has_known and _overturned(labels, published)[1] > MOST_OVERTURNED:
+    are_few = shape.n_judges < FEWEST_JUDGES
+    if not has_known and (are_few or _overturned(labels, published)[1] > MOST_OVERTURNED):
         published = unmerged.by_votes()
     return replace(published, related=related)
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from annot_pipeline.arrays import Codes, Flags
 from annot_pipeline.config.judges import JudgeSettings, entry_for
+from annot_pipeline.methods.labels.inference import FEWEST_JUDGES
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.methods.labels.published_labels import ItemFit, TaskLabels
 from annot_pipeline.methods.labels.recalibration import KnownItems
@@ -20,8 +21,6 @@ from annot_pipeline.stages.shared.known_items import Truths, known_items
 
 CODED = ("item", "judge", "judge_id", "label", "votes", "fate", "control", "control_of")
 """Columns that are coded."""
-FEWEST_JUDGES = 3
-"""By whose agreement the accuracies of judges are identified (Dawid & Skene 1979)."""
 
 
 @dataclass(frozen=True)

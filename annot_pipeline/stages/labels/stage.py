@@ -168,7 +168,7 @@ INFER_LABELS = Stage(
         "label_fits", "label_evidence",
     ),
     settings=("label_model", "labels", "judges", "dawid_skene"),
-    code_version="24",  # two judges make no label certain
+    code_version="25",  # votes of two judges
     work=infer_label_tables,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

@@ -187,7 +187,7 @@ def _certainty(model: TaskFit) -> dict[str, Any]:
         "known_items_differ": model.fit.item_fit.known_items_differ,
         "is_identified": model.is_identified and not is_one_family,
         "votes_predict_better": model.fit.evidence.votes_predict_better
-        or (is_by_votes and bool(model.fit.evidence.n_labels)),
+        or (is_by_votes and model.is_identified and bool(model.fit.evidence.n_labels)),
         "other_label": model.sums.other_label,
     }
 

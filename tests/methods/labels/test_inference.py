@@ -259,6 +259,27 @@ def test_judges_of_one_family_are_published_by_their_votes():
     assert fit.evidence.n_labels == 0
 
 
+def test_two_judges_are_published_by_their_votes():
+    """Where they differ the more frequent class wins: which of them is right nothing tells."""
+    rng = np.random.default_rng(4)
+    truth = (rng.random(400) < 0.3).astype(np.int64)
+    rows = [
+        (i, j, t if rng.random() < right else 1 - t)
+        for i, t in enumerate(truth.tolist()) for j, right in enumerate((0.9, 0.85))
+    ]  # fmt: skip
+    task = codes(rows, 400, 2, 2)
+    fit, actual = infer(task)
+    votes = ItemLabels.from_codes(task).votes
+    label = actual.published.argmax(axis=1)
+    assert fit.item_fit.stacking.votes_alone
+    differ = votes[:, 0] == votes[:, 1]
+    assert differ.sum() > 50
+    assert not label[differ].any()
+    np.testing.assert_array_equal(label[~differ], votes[~differ].argmax(axis=1))
+    known = infer(task, known_items(truth, ENOUGH))[0]
+    assert not known.item_fit.stacking.votes_alone
+
+
 def test_judges_are_described_by_the_published_probabilities():
     """As a loop over labels has it; with no effect of a fit that weighs little."""
     task = crowd(4, n_items=50, classes=3)
