@@ -318,3 +318,32 @@ def test_what_is_new_in_blocks_is_what_comes_of_nothing(tmp_path):
     for name in (*GOLD_OF_SCORES, "agreement"):
         assert again.table(name).equals(fresh.table(name)), name
     assert not [path for path in (tmp_path / "store").rglob("*") if path.name == "blocks"]
+
+
+@pytest.mark.parametrize("sizes", [BLOCK_SIZES, WHOLE_SIZES])
+def test_scores_typed_wrong_decide_no_verdict(tmp_path, sizes):
+    """Of twelve judges two guess; two careful ones typed 5656 and 777, on a scale nobody told."""
+    draw = random.Random(5)
+    truth = {f"i{i}": draw.uniform(20, 80) for i in range(60)}
+    rows = [
+        [item, f"w{j}", 100 * draw.random() if j > 9 else min(max(draw.gauss(t, 12), 0), 100)]
+        for item, t in truth.items() for j in draw.sample(range(12), 5)
+    ]  # fmt: skip
+    for judge, score in (("w0", 5656), ("w1", 777)):
+        next(row for row in rows if row[1] == judge)[2] = score
+    text = "item,judge,score\n" + "".join(f"{i},{j},{round(s)}\n" for i, j, s in rows)
+    (tmp_path / "a.csv").write_text(text)
+    source = {
+        "path": "*.csv",
+        "format": "csv",
+        "fields": {n: n for n in ("item", "judge", "score")},
+    }
+    document = {
+        "campaign": "c", "sources": [source], "quality": {"test": "consistency"},
+        "privacy": {"pseudonymize": False},
+    }  # fmt: skip
+    (tmp_path / "campaign.yaml").write_text(json.dumps(document))
+    built = stage_file(tmp_path, sizes=sizes)
+    judges = {row["judge"]: row for row in built.rows("judges")}
+    assert {name for name, row in judges.items() if row["verdict"] == "failed"} == {"w10", "w11"}
+    assert all(5 < judges[f"w{j}"]["inconsistency"] < 20 for j in range(10))

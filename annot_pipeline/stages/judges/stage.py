@@ -328,7 +328,8 @@ def _scored_judges(
     context: StageContext, scored: Sequence[StoredTable], tasks: pa.Table
 ) -> ScoredJudges:
     """Return the ordinary scores; a block for each file where they are too many for one job."""
-    from annot_pipeline.stages.judges.control_scores import ScoredJudges, SeriesNames
+    from annot_pipeline.methods.scores.outlying_scores import NARROW_FENCE, fences
+    from annot_pipeline.stages.judges import control_scores as scores
 
     opened = [partial(_ordinary_scores, table, tasks) for table in scored]
     rows: Blocks[pa.Table]
@@ -337,8 +338,16 @@ def _scored_judges(
         rows = StoredBlocks(context, context.folder / BLOCKS, opened)
     else:
         rows = InMemoryBlocks([pa.concat_tables(read() for read in opened).unify_dictionaries()])
-    names = SeriesNames.joined(rows.map(SeriesNames.from_rows))
-    return ScoredJudges(names, rows.keep(_shared_scores, tasks, names))
+    of_tasks = {
+        row["task"]: fences(
+            np.concatenate(rows.map(scores.scores_of_task, row["task"])), NARROW_FENCE
+        )
+        for row in tasks.filter(is_in(tasks["kind"], ("scalar",))).to_pylist()
+        if row["scale_low"] is None and row["assumed_low"] is None
+    }
+    rows = rows.keep(scores.within_fences, of_tasks) if of_tasks else rows
+    names = scores.SeriesNames.joined(rows.map(scores.SeriesNames.from_rows))
+    return scores.ScoredJudges(names, rows.keep(_shared_scores, tasks, names))
 
 
 def _ordinary_scores(table: StoredTable, tasks: pa.Table) -> pa.Table:
@@ -401,7 +410,7 @@ CONTROL_JUDGES = Stage(
     },
     outputs=("controlled", "judge_tests"),
     settings=("quality",),
-    code_version="13",  # chance against care
+    code_version="14",  # without outlying scores
     work=control_judges_of_campaign,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip
