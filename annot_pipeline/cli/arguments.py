@@ -177,7 +177,7 @@ ITEMS = (
     option("--label", "only items with this label", "LABEL"),
     option("--judge", "only items that this judge judged, by the published name", "JUDGE"),
     option("--reason", "only items with this reason: uncertain, one judge, split votes, against "
-           "the votes, expert against model", "REASON"),
+           "the votes, expert against model, no judgment counts", "REASON"),
     option("--rows", "items to show (default: 20)", "N", type=int, default=20),
     option("--output", "write all items there, with texts and votes", "FILE.csv|FILE.parquet",
            **OUTPUT),

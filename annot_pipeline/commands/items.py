@@ -17,7 +17,10 @@ from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Releases
 from annot_pipeline.storage.tables import read_table, write_table
 
-REASONS = ("uncertain", "one judge", "split votes", "against the votes", "expert against model")
+REASONS = (
+    "uncertain", "one judge", "split votes", "against the votes", "expert against model",
+    "no judgment counts",
+)  # fmt: skip
 """Reasons to doubt a label, as sql/audit/items.sql gives them."""
 SPLIT = 2 / 3
 """Share of the votes below which they are split."""
@@ -62,7 +65,7 @@ def list_items(
     """
     _refuse_unknown("reason", reason, REASONS)
     chosen = Releases.for_campaign(campaign).get_or_candidate(release)
-    names = ("labels", "label_distributions", "items", "judgments")
+    names = ("labels", "label_distributions", "items", "judgments", "lineage")
     parameters = {
         "uncertain": uncertain, "task": task, "label": label, "judge": judge, "reason": reason,
         "least_share": SPLIT,

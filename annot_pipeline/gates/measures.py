@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,7 @@ from annot_pipeline.contracts.stage_metrics import AnsweredShares, TableMetrics
 from annot_pipeline.errors import counted, first_of
 from annot_pipeline.gates.gate import Finding
 from annot_pipeline.stages.agreement.metrics import AgreementMetrics
-from annot_pipeline.stages.gold.metrics import JudgeMetrics, ReleaseMetrics
+from annot_pipeline.stages.gold.metrics import ItemMetrics, JudgeMetrics, ReleaseMetrics
 from annot_pipeline.stages.ingest.metrics import JudgmentMetrics, RecordMetrics
 from annot_pipeline.stages.judges.metrics import ControlMetrics
 from annot_pipeline.stages.labels.metrics import LabelMetrics
@@ -155,6 +156,27 @@ def rejected_in_worst(metrics: JudgmentMetrics) -> Finding:
     ]
     worst, name = max(shares, default=(0.0, ""))
     return Finding(worst, name if worst else "")
+
+
+def uncounted_items(metrics: ItemMetrics) -> Finding:
+    """Return the number of items of which no judgment counts, with the first of each task."""
+    rows = metrics.uncounted_items
+    details = [f"{r['items']:,} of {r['task']}: {first_of(r['examples'])}" for r in rows]
+    return Finding(sum(row["items"] for row in rows), first_of(details, between="; "))
+
+
+def respelled_classes(metrics: JudgmentMetrics) -> Finding:
+    """Return the largest share of an export that is so rejected, and the spellings."""
+    rows, records, rejected = metrics.respelled_classes, Counter[str](), Counter[str]()
+    for file in metrics.files:
+        records[file["source_file"]] += file["records"]
+    for row in rows:
+        rejected[row["file"]] += row["records"]
+    details = [
+        f"{r['records']:,} x {r['spelling']!r} for {r['declared']!r} in {r['file']}" for r in rows
+    ]
+    worst = max((n / max(records[file], n) for file, n in rejected.items()), default=0.0)
+    return Finding(worst, first_of(details, between="; "))
 
 
 def superseded_by_order(metrics: JudgmentMetrics) -> Finding:

@@ -1,7 +1,8 @@
 """The next judgments of labels: items below a level, those first of which one more tells most.
 
 An item is not asked again once its label has the probability `next_hits.level`, an expert decided
-it, or it has `next_hits.per_item` judgments. Items of item tables that nobody judged come first.
+it, or it has `next_hits.per_item` judgments. Items come first that nobody judged, or only judges
+who failed.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from annot_pipeline.config.sections import NextHits
 from annot_pipeline.contracts import REAL, TEXT
 from annot_pipeline.errors import counted
 from annot_pipeline.methods.planning.label_gain import expected_gain
+from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.stages.planning.hit_plan import CannotPlanError, Question, Slots, TaskItems
 from annot_pipeline.stages.planning.plan_tournaments import NothingLeftError, even_parts
 
@@ -105,7 +107,7 @@ def plan_labels(
     question
         What is asked.
     tables
-        ``labels``, ``label_distributions``, ``judge_confusion`` of the task.
+        ``labels``, ``label_distributions``, ``judge_confusion``, ``controlled`` of the task.
     listed
         Items of the item tables.
     own
@@ -124,8 +126,9 @@ def plan_labels(
     if labels.num_rows and not labels["probability"].is_valid().to_numpy().any():
         raise CannotPlanError(NO_MODEL)
     judged = labels["item"].cast(TEXT).to_pylist()
-    with_judgments = {*judged}
-    fresh = sorted(item for item in listed if item not in with_judgments)
+    rows = tables["controlled"]
+    failed = rows.filter(is_in(rows["fate"], ["judge_failed"]))["item"].cast(TEXT)
+    fresh = sorted({*listed, *failed.drop_null().to_pylist()}.difference(judged))
     gain = np.concatenate([_gains(tables, judged), np.full(len(fresh), np.inf)])
     probability = pc.fill_null(labels["probability"], 0.0).to_numpy()
     n = np.concatenate([labels["n_judgments"].to_numpy(), np.zeros(len(fresh), np.int64)])

@@ -1,6 +1,6 @@
--- One row is a labelled item of a release, the most doubtful first: its label and runner-up, votes by
--- label, the text, and reasons to doubt it.
--- Inputs: labels, label_distributions, items, judgments (of the release).
+-- One row is an item of a task of labels, the most doubtful first: its label and runner-up, votes by
+-- label, the text, and reasons to doubt it. Items of which no judgment counts have no label.
+-- Inputs: labels, label_distributions, items, judgments, lineage (of the release).
 -- Parameters: uncertain (whether only labels that are not certain), task, label, judge, reason (null:
 -- any), least_share (of votes, for a reason).
 WITH votes AS (
@@ -22,6 +22,20 @@ runner_ups AS (
     WHERE d.probability IS NOT NULL
     GROUP BY d.task, d.item
 ),
+uncounted AS (
+    SELECT task, item
+    FROM lineage
+    WHERE item IS NOT NULL AND task IN (SELECT task FROM labels)
+    GROUP BY task, item
+    HAVING
+        bool_or(fate IN ('judge_failed', 'rejected'))
+        AND NOT bool_or(fate IN ('used', 'measured', 'control', 'adjudication'))
+),
+listed AS (
+    SELECT * FROM labels
+    UNION ALL BY NAME
+    SELECT *, false AS certain, 0 AS n_judges FROM uncounted
+),
 texts AS (
     SELECT item, any_value(text ORDER BY text) AS text FROM items WHERE text IS NOT NULL GROUP BY item
 ),
@@ -31,7 +45,8 @@ doubts AS (
         item,
         list_filter(
             [
-                CASE WHEN NOT certain THEN 'uncertain' END,
+                CASE WHEN n_judges = 0 AND label IS NULL THEN 'no judgment counts' END,
+                CASE WHEN NOT certain AND label IS NOT NULL THEN 'uncertain' END,
                 CASE WHEN n_judges < 2 AND NOT adjudicated THEN 'one judge' END,
                 CASE WHEN majority_share < $least_share AND NOT adjudicated THEN 'split votes' END,
                 CASE WHEN label <> majority_label THEN 'against the votes' END,
@@ -39,7 +54,7 @@ doubts AS (
             ],
             lambda x: x IS NOT NULL
         ) AS reasons
-    FROM labels
+    FROM listed
 )
 SELECT
     l.task,
@@ -52,7 +67,7 @@ SELECT
     l.n_judges,
     array_to_string(d.reasons, ', ') AS reasons,
     t.text
-FROM labels AS l
+FROM listed AS l
 INNER JOIN doubts AS d ON l.task = d.task AND l.item = d.item
 LEFT JOIN runner_ups AS r ON l.task = r.task AND l.item = r.item
 LEFT JOIN votes AS v ON l.task = v.task AND l.item = v.item
@@ -69,4 +84,4 @@ WHERE
             WHERE j.judge = $judge AND j.task = l.task AND j.item = l.item
         )
     )
-ORDER BY coalesce(l.probability, l.majority_share), l.task, l.item
+ORDER BY coalesce(l.probability, l.majority_share, 0), l.task, l.item

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,13 @@ JUDGED = {"a": (0.99, 3), "b": (0.6, 2), "c": (0.5, 2), "d": (0.93, 3)}
 """Probability of the label, and judgments."""
 
 
-def tables(judged: dict[str, tuple[float | None, int]]) -> dict[str, pa.Table]:
-    """Tables of a task with the classes no and yes, whose judges are right in 80%."""
+def tables(
+    judged: dict[str, tuple[float | None, int]], failed: Sequence[str] = ()
+) -> dict[str, pa.Table]:
+    """Tables of a task with the classes no and yes, whose judges are right in 80%.
+
+    A judge who failed judged all items, and those of `failed` alone.
+    """
     p = [probability for probability, _ in judged.values()]
     both = [[x, None if x is None else 1 - x] for x in p]
     return {
@@ -50,16 +55,28 @@ def tables(judged: dict[str, tuple[float | None, int]]) -> dict[str, pa.Table]:
                 "observed_label": ["no", "yes"] * 2, "probability": [0.8, 0.2, 0.2, 0.8],
             }
         ),
+        "controlled": pa.table(
+            {
+                "item": [*judged, *judged, *failed],
+                "fate": ["used"] * len(judged) + ["judge_failed"] * (len(judged) + len(failed)),
+            }
+        ),
     }  # fmt: skip
 
 
 def plan(
-    judged: Any = None, listed: Any = None, level: float = 0.95, **next_hits: int
+    judged: Any = None,
+    listed: Any = None,
+    level: float = 0.95,
+    failed: Sequence[str] = (),
+    **next_hits: int,
 ) -> tuple[list[str], Any, Any]:
     """Return the items asked, in order, the summary and the notes."""
     notes: list[str] = []
     own = NextHits(**({"per_item": 3, "hit_size": 2} | next_hits))
-    planned = plan_labels(QUESTION, tables(judged or JUDGED), listed or {}, own, level, notes)
+    planned = plan_labels(
+        QUESTION, tables(judged or JUDGED, failed), listed or {}, own, level, notes
+    )
     names = [planned.items.names[code] for code in planned.slots.items.tolist()]
     assert planned.slots.hit_sizes[0] <= 2
     return names, planned.summary, notes
@@ -79,6 +96,7 @@ def test_a_plan_by_hand():
     assert plan(per_item=4)[0] == ["c", "b", "d"]  # by how doubtful they are
     assert plan(per_item=4, items=2)[0] == ["c", "b"]
     assert plan(level=0.55)[0] == ["c"]
+    assert plan(failed=["f"])[0] == ["f", "c", "b"]  # no judgment of f counts
 
 
 def test_nothing_is_left_and_nothing_can_be_said():

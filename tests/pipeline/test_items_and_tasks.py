@@ -132,3 +132,36 @@ def test_the_first_pattern_that_matches_a_task_wins(stage_campaign):
     assert fates(built) == {"used": 2, "rejected": 1}
     kinds = {r["task"]: (r["kind"], r["guessed"]) for r in built.rows("tasks")}
     assert kinds == {"ab": ("categorical", True), "b": ("categorical", False)}
+
+
+def test_items_of_which_no_judgment_counts_are_named(build_campaign):
+    """i20 has rejected answers alone, i21 those of a person who failed; neither has a label."""
+    known = [
+        f"k{i},w{j},{'no' if j == 9 else 'yes'},yes,known_answer"
+        for i in range(20)
+        for j in (0, 1, 9)
+    ]
+    rows = [*(f"{row},," for row in ROWS), *known, "i20,w1,perhaps,,", "i21,w9,yes,,"]
+    names = ("item", "judge", "label", "truth", "control")
+    source = {"path": "exports/*.csv", "format": "csv", "fields": {name: name for name in names}}
+    built = build_campaign(
+        {"a.csv": export(rows, ",".join(names) + "\n")}, sources=[source],
+        tasks=[{"name": "*", "kind": "categorical", "labels": ["yes", "no"]}],
+        quality={"test": "known_answer"},
+    )  # fmt: skip
+    (gate,) = (g for g in built.runs["describe_items"].gates if g.name == "uncounted_items")
+    assert (gate.level, gate.value, gate.detail) == ("warn", 2, "2 of small: i20, i21")
+    assert {"i20", "i21"}.isdisjoint(row["item"] for row in built.rows("labels"))
+
+
+@pytest.mark.parametrize(("n", "level"), [(0, "pass"), (1, "warn"), (20, "error")])
+def test_a_class_in_another_spelling_stops_the_build(stage_campaign, n, level):
+    """Those rejected are all of one class, so that what is left is biased."""
+    rows = [row.replace("yes", "Yes") if i < n else row for i, row in enumerate(ROWS[1:])]
+    n = sum("Yes" in row for row in rows)
+    tasks = [{"name": "*", "kind": "categorical", "labels": ["yes", "no"]}]
+    built = stage_campaign({"a.csv": export(rows), "b.csv": export(ROWS)}, tasks=tasks)
+    gates = {g.name: g for g in built.runs["settle_judgments"].gates}
+    gate = gates["respelled_classes"]
+    assert (gate.level, gate.value) == (level, n / len(rows))
+    assert gate.detail == (f"{n} x 'Yes' for 'yes' in exports/a.csv" if n else "")

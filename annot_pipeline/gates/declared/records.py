@@ -14,8 +14,10 @@ from annot_pipeline.gates.measures import (
     rejected,
     rejected_in_worst,
     repeated_answers,
+    respelled_classes,
     superseded_by_order,
     swallowed_rows,
+    uncounted_items,
     undeclared_models,
 )
 from annot_pipeline.stages.gold.metrics import (
@@ -61,6 +63,13 @@ RECORDS: tuple[Gate[Any], ...] = (
         "run annot validate to see examples; check whether a class or a column is missing in the "
         "mapping",
         rejected_in_worst, warn=0.05,
+    ),
+    Gate(
+        "respelled_classes", JudgmentMetrics, "settled",
+        "largest share of an export's records rejected for another spelling of a declared class",
+        "answers of one class are missing, which moves labels: map them to the declared spelling "
+        "(label: {column: NAME, map: {Yes: yes}}), or correct the export",
+        respelled_classes, warn=0, error=0.05,
     ),
     Gate(
         "swallowed_rows", RecordMetrics, "record_files",
@@ -159,6 +168,14 @@ RECORDS: tuple[Gate[Any], ...] = (
         "number of items with different decisions of experts",
         "the latest decision counts; let the experts agree and export one decision",
         lambda m: named(m.experts_disagree), warn=0,
+    ),
+    Gate(
+        "uncounted_items", ItemMetrics, "items",
+        "number of items without a judgment that counts: their judges failed, or answers were "
+        "rejected",
+        "gold has no label or score of them: annot hits asks for them first; see verdict_reason in "
+        "judges, and rejected rows in annot validate",
+        uncounted_items, warn=0,
     ),
     Gate(
         "decided_not_judged", LabelMetrics, "labels",

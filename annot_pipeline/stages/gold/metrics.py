@@ -105,12 +105,29 @@ class JudgeMetrics(StageMetrics):
     hurried_judges: list[HurriedJudge] = field(default_factory=list)
 
 
+class UncountedItems(TypedDict):
+    """Items of a task of which no judgment counts: how many, and the first of them."""
+
+    task: str
+    items: int
+    examples: list[str]
+
+
 @dataclass(frozen=True)
 class ItemMetrics(StageMetrics):
-    """Metrics of ``describe_items``: items that exports or tables describe differently."""
+    """Metrics of ``describe_items``.
+
+    Parameters
+    ----------
+    repeated_items
+        Those that exports or tables describe differently.
+    uncounted_items
+        Rows of ``audit/uncounted_items``: by task, items of which no judgment counts.
+    """
 
     stage: ClassVar[str] = "describe_items"
     repeated_items: list[str]
+    uncounted_items: list[UncountedItems]
 
 
 @dataclass(frozen=True)

@@ -145,7 +145,8 @@ def describe_items(context: StageContext) -> StageOutput[ItemMetrics]:
         else row["item"]
         for row in context.queries.table("gold/repeated_items", inputs).to_pylist()
     ]
-    return StageOutput({"items": table}, ItemMetrics(repeated))
+    uncounted = context.queries.table("audit/uncounted_items", inputs).to_pylist()
+    return StageOutput({"items": table}, ItemMetrics(repeated, uncounted))
 
 
 def list_judgments(context: StageContext) -> StageOutput[StageMetrics]:
@@ -311,7 +312,7 @@ DESCRIBE_ITEMS = Stage(
     inputs={"controlled": (), "item_rows": (), "item_texts": ()},
     outputs=("items",),
     settings=(),
-    code_version="4",  # texts that judgments carry
+    code_version="5",  # items of which no judgment counts
     work=describe_items,
     kinds=frozenset({"parquet", "duckdb"}),
 )  # fmt: skip

@@ -17,8 +17,8 @@ from annot_pipeline.errors import first_of, row_and_line
 from annot_pipeline.runtime.context import Document, StageContext
 from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.stages.ingest.archived_lines import MOST_BYTES, export_lines
-from annot_pipeline.stages.ingest.metrics import Rejections, SupersededByOrder
-from annot_pipeline.stages.ingest.raw_names import look_alikes, may_be_alike
+from annot_pipeline.stages.ingest.metrics import Rejections, RespelledClass, SupersededByOrder
+from annot_pipeline.stages.ingest.raw_names import appearance, look_alikes, may_be_alike
 from annot_pipeline.stages.shared.account_records import COLUMNS as ACCOUNTED
 from annot_pipeline.stages.shared.account_records import account
 from annot_pipeline.storage.archive import archived
@@ -29,6 +29,8 @@ ACCOUNT = "account"
 """Key of an audit that holds fates by file."""
 CLASSES = "classes"
 """Key of an audit that holds the number of labels by task."""
+UNDECLARED = "label is not a declared class"
+"""Begins the reason of a rejected record, as sql/ingest/key_records.sql gives it."""
 
 
 def classes_by_task(named: pa.Table) -> dict[str, int]:
@@ -128,6 +130,31 @@ def rejection_kinds(
             "source_row": first["source_row"],
         })  # fmt: skip
     return sorted(rejections, key=lambda row: (-row["records"], row["kind"]))
+
+
+def respelled_classes(
+    audits: Sequence[Document], judgments: StoredTable, tasks: pa.Table
+) -> list[RespelledClass]:
+    """Return rejected classes that look like a declared one, by export, the most frequent first."""
+    if not any(row["kind"] == UNDECLARED for audit in audits for row in audit["rejections"]):
+        return []
+    declared = {
+        (row["task"], appearance(label)): label
+        for row in tasks.to_pylist()
+        for label in row["labels"] or ()
+    }
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for rows in read_groups(judgments, ["task", "source_file", "reason"]):
+        rejected = rows.filter(pc.starts_with(rows["reason"].cast(TEXT), UNDECLARED))
+        for row in rejected.to_pylist():
+            spelling = row["reason"].removeprefix(UNDECLARED)[3:-1]
+            if label := declared.get((row["task"], appearance(spelling))):
+                counts[row["source_file"], spelling, label] += 1
+    return [
+        {"file": file, "spelling": spelling, "declared": label, "records": counts[key]}
+        for key in sorted(counts, key=lambda key: (-counts[key], *key))
+        for file, spelling, label in [key]
+    ]
 
 
 def rejections_with_lines(

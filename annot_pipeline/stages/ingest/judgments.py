@@ -44,6 +44,7 @@ from annot_pipeline.stages.ingest.judgment_audits import (
     classes_by_task,
     rejection_kinds,
     rejections_with_lines,
+    respelled_classes,
     superseded_by_order,
     undeclared_classes,
 )
@@ -147,6 +148,7 @@ def settle_judgments(context: StageContext) -> StageOutput[JudgmentMetrics]:
         guessed_tasks=[row["task"] for row in tasks.to_pylist() if row["guessed"]],
         look_alikes=alike,
         undeclared_classes=undeclared_classes(audits, tasks, tables["settled"]),
+        respelled_classes=respelled_classes(audits, tables["settled"], tasks),
         superseded_by_order=superseded_by_order(audits),
         experts_disagree=[
             f"{row['task']}/{row['item']} ({first_of(list(map(shorten, row['labels'])))})"
@@ -396,7 +398,7 @@ SETTLE_JUDGMENTS = Stage(
     inputs={"record_files": ()},
     outputs=("settled", "tasks", "names", "judge_kinds", "item_texts"),
     settings=("campaign", "tasks", "judges", "privacy", "quality.rejected_assignments"),
-    code_version="21",  # answers to an audit
+    code_version="22",  # rejected spellings of declared classes
     work=settle_judgments,
     kinds=frozenset({"parquet", "duckdb"}),
 )  # fmt: skip

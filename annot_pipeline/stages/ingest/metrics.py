@@ -22,6 +22,15 @@ class Rejections(TypedDict):
     example: str
 
 
+class RespelledClass(TypedDict):
+    """Records of an export rejected for another spelling of a declared class."""
+
+    file: str
+    spelling: str
+    declared: str
+    records: int
+
+
 class SupersededByOrder(TypedDict):
     """Answers of one file that gave way to those of another by the order of files alone."""
 
@@ -144,6 +153,7 @@ class JudgmentMetrics(StageMetrics):
     guessed_tasks: list[str]
     look_alikes: list[str]
     undeclared_classes: dict[str, int]
+    respelled_classes: list[RespelledClass]
     superseded_by_order: list[SupersededByOrder]
     experts_disagree: list[str]
     repeated_answers: list[RepeatedAnswers]
