@@ -165,3 +165,16 @@ def test_a_class_in_another_spelling_stops_the_build(stage_campaign, n, level):
     gate = gates["respelled_classes"]
     assert (gate.level, gate.value) == (level, n / len(rows))
     assert gate.detail == (f"{n} x 'Yes' for 'yes' in exports/a.csv" if n else "")
+
+
+def test_judges_who_are_named_as_items_are_counted(stage_campaign):
+    """One export has the columns of judge and item swapped; numbers may name both."""
+    swapped = [",".join([*row.split(",")[1::-1], row.split(",")[2]]) for row in ROWS[::7]]
+    built = stage_campaign({"a.csv": export(ROWS), "b.csv": export(swapped)})
+    n = len({row.split(",")[0] for row in ROWS} & {row.split(",")[1] for row in swapped})
+    gates = {g.name: g for g in built.runs["settle_judgments"].gates}
+    assert gates["judges_as_items"].level == "warn"
+    assert gates["judges_as_items"].value == 5 + n
+    numbered = [row.replace("i", "").replace("w", "") for row in ROWS]
+    built = stage_campaign({"a.csv": export(numbered), "b.csv": ""})
+    assert built.metrics("settle_judgments")["judges_as_items"] == 0

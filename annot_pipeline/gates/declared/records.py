@@ -142,6 +142,13 @@ RECORDS: tuple[Gate[Any], ...] = (
         lambda m: named(m.look_alikes), warn=0,
     ),
     Gate(
+        "judges_as_items", JudgmentMetrics, "settled",
+        "number of names of judges that are names of items, too",
+        "compare the columns of the newest export with the others: judge and item may be swapped; "
+        "if so, correct it or exclude it",
+        lambda m: Finding(m.judges_as_items), warn=0,
+    ),
+    Gate(
         "repeated_answers", JudgmentMetrics, "settled",
         "number of pairs of judge and item with several answers",
         "if the answers are to different questions, map the column that distinguishes them (task, "

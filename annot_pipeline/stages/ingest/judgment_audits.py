@@ -207,3 +207,18 @@ def all_look_alikes(names: StoredTable) -> list[str]:
         for what in sorted(names_by_kind)
         for group in look_alikes(names_by_kind[what])
     ]
+
+
+def judges_as_items(names: StoredTable) -> int:
+    """Return how many names are those of a judge and of an item; numbers may be both."""
+    judges = {name for rows in read_groups(names) for name in _named(rows, "judge")}
+    judges = {name for name in judges if any(map(str.isalpha, name))}
+    items = (
+        _named(rows.filter(is_in(rows["name"], judges)), "item") for rows in read_groups(names)
+    )
+    return len({name for some in items for name in some})
+
+
+def _named(rows: pa.Table, what: str) -> list[str]:
+    named: list[str] = rows.filter(is_in(rows["what"], [what]))["name"].to_pylist()
+    return named

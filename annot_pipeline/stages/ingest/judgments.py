@@ -42,6 +42,7 @@ from annot_pipeline.stages.ingest.judgment_audits import (
     all_look_alikes,
     audit_records,
     classes_by_task,
+    judges_as_items,
     rejection_kinds,
     rejections_with_lines,
     respelled_classes,
@@ -127,6 +128,7 @@ def settle_judgments(context: StageContext) -> StageOutput[JudgmentMetrics]:
     n_records = tables["settled"].rows
     context.progress(f"{counted(n_records, 'record')}: {fates_text(fates)}")
     [alike] = context.run([partial(all_look_alikes, tables["names"])])
+    [n_swapped] = context.run([partial(judges_as_items, tables["names"])])
     metrics = JudgmentMetrics(
         records=n_records,
         fates=fates,
@@ -147,6 +149,7 @@ def settle_judgments(context: StageContext) -> StageOutput[JudgmentMetrics]:
         ],
         guessed_tasks=[row["task"] for row in tasks.to_pylist() if row["guessed"]],
         look_alikes=alike,
+        judges_as_items=n_swapped,
         undeclared_classes=undeclared_classes(audits, tasks, tables["settled"]),
         respelled_classes=respelled_classes(audits, tables["settled"], tasks),
         superseded_by_order=superseded_by_order(audits),

@@ -152,6 +152,7 @@ class JudgmentMetrics(StageMetrics):
     assumed_scales: list[str]
     guessed_tasks: list[str]
     look_alikes: list[str]
+    judges_as_items: int
     undeclared_classes: dict[str, int]
     respelled_classes: list[RespelledClass]
     superseded_by_order: list[SupersededByOrder]
