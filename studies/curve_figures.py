@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from annot_pipeline.arrays import Floats
-from annot_pipeline.methods.comparisons.trueskill import match_quality
+from annot_pipeline.methods.comparisons.trueskill import log_match_quality
 from annot_pipeline.report.figures import score_histograms_svg
 from annot_pipeline.report.figures.curves import Curve
 from studies.curves import MEASURES, Correlations, Gains, Interval
@@ -85,7 +85,7 @@ def item_figures(task: ItemTask, gamma: float) -> list[Drawn]:
     panels = [
         (
             f"iteration {n}",
-            match_quality(easl.mode[n][by_truth], easl.variance[n][by_truth], gamma=gamma),
+            _match_quality(easl.mode[n][by_truth], easl.variance[n][by_truth], gamma),
         )
         for n in HEATMAPS
         if n < len(easl.mode)
@@ -122,3 +122,9 @@ def surprisal_figures(surprisal: Surprisal, epsilon: float) -> list[Drawn]:
         Drawn("TrueSkill: change of mean (v) and of variance (w)", surprisal_svg(gaussian)),
         Drawn("Bounded variant: size of a change", surprisal_svg(bounded)),
     ]
+
+
+def _match_quality(score: Floats, variance: Floats, gamma: float) -> Floats:
+    """Return how informative each pair of items would be, ``(n, n)``."""
+    both = log_match_quality(score[:, None], variance[:, None], score, variance, gamma=gamma)
+    return np.exp(both)

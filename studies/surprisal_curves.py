@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from annot_pipeline.arrays import Floats
-from annot_pipeline.methods.comparisons.bounded_ra import outcome_probabilities
+from annot_pipeline.methods.comparisons.bounded_ra import tie_probability, win_probability
 from annot_pipeline.methods.comparisons.trueskill import surprisal_of_tie, surprisal_of_win
 from studies.params import SurprisalCurves
 
@@ -47,5 +47,8 @@ def surprisal_curves(params: SurprisalCurves) -> Surprisal:
     v_win, w_win = surprisal_of_win(t, params.epsilon)
     v_tie, w_tie = surprisal_of_tie(t, params.epsilon)
     difference = np.linspace(-1, 1, params.points)
-    p_win, _, p_tie = outcome_probabilities(difference, np.zeros(1), params.epsilon)
-    return Surprisal(t, v_win, v_tie, w_win, w_tie, difference, 1 - p_win, 1 - p_tie)
+    win, tie = (
+        win_probability(difference, params.epsilon),
+        tie_probability(difference, params.epsilon),
+    )
+    return Surprisal(t, v_win, v_tie, w_win, w_tie, difference, 1 - win, 1 - tie)

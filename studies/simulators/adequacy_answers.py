@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from annot_pipeline.arrays import Codes, Flags, Floats
-from annot_pipeline.methods.comparisons.adequacy import NOT_KNOWN, greedy_answers
+from annot_pipeline.methods.comparisons.adequacy import INADEQUATE, NOT_KNOWN
 from annot_pipeline.methods.comparisons.comparison_graphs import ComparisonGraphs
 from studies.simulators.preference_settings import PreferenceSimulation
 from studies.simulators.working_hours import times_of_work
@@ -50,6 +50,35 @@ SECONDS = 6.0
 """Typical seconds an answer."""
 
 
+def greedy_answers(graphs: ComparisonGraphs, is_reference: Flags, truth: Codes) -> Codes:
+    """Return what is asked of all graphs, most dominant outputs first, and its answers.
+
+    Parameters
+    ----------
+    graphs
+        The comparisons.
+    is_reference
+        ``(n_items,)`` whether the output is a reference.
+    truth
+        ``(n_items,)`` the answer that each output would get: 1 adequate, 0 inadequate.
+
+    Returns
+    -------
+    ndarray
+        ``(n_items,)`` the answers, for `spread_adequacy`, which then leaves nothing unknown.
+    """
+    component = graphs.component
+    vertex, members = np.unique(component, return_index=True, return_inverse=True)[1:]
+    is_open = ~(np.isin(component, component[is_reference]) | graphs.dominates_any(is_reference))
+    inadequate = is_open & (truth[vertex] == INADEQUATE)[members]
+    # a dominator that is itself inadequate by spread is dominated by one that was asked
+    is_open &= ~graphs.dominated_by_any(inadequate)
+    answers = np.full(component.size, NOT_KNOWN, np.int64)
+    question_vertices = vertex[is_open[vertex]]
+    answers[question_vertices] = truth[question_vertices]
+    return answers
+
+
 def simulate_answers(
     params: PreferenceSimulation,
     rng: np.random.Generator,
@@ -77,7 +106,7 @@ def simulate_answers(
         size=(*worth.shape, params.judges_of_answer)
     )
     adequate = (impressions > params.adequate_above).reshape(worth.size, -1)
-    majority = 2 * adequate.sum(axis=1) > params.judges_of_answer
+    majority = (2 * adequate.sum(axis=1) > params.judges_of_answer).astype(np.int64)
     item = np.arange(worth.size)
     is_asked = greedy_answers(graphs, item % n_systems == 0, majority) != NOT_KNOWN
     is_asked &= np.bincount(graphs.part)[graphs.part] > 1  # alone: its comparisons were lost

@@ -7,12 +7,12 @@ import pytest
 
 from annot_pipeline.methods.comparisons.adequacy import (
     AdequacyEffort,
-    greedy_answers,
     spread_adequacy,
 )
 from annot_pipeline.methods.comparisons.comparison_graphs import comparison_graphs
 from annot_pipeline.methods.comparisons.harmonized_ranks import RankShift, harmonized_ranks
 from annot_pipeline.methods.planning.tournament import isolated_top_pairs, n_comparisons
+from studies.simulators.adequacy_answers import greedy_answers
 
 LW, GOOGLE, SYSTRAN, MOSES, BING, REFERENCE = range(6)
 ONE_GRAPH = np.zeros(6, int)
@@ -44,7 +44,8 @@ def test_section_3_2_on_figure_1(figure_1):
     assert np.flatnonzero(answers >= 0).tolist() == [LW]
     assert result.adequate.tolist() == [0, 0, 0, 0, 0, 1]
     # "for the graph in Figure 1(4) the effort reduction would be 1/5"
-    assert spread_adequacy(figure_1, is_reference, np.full(6, -1)).effort.share_by_reference == 0.2
+    effort = spread_adequacy(figure_1, is_reference, np.full(6, -1)).effort
+    assert effort.n_by_reference / effort.n_vertices == 0.2
 
 
 def test_section_4_5_on_figure_1(figure_1):
@@ -71,13 +72,14 @@ def test_table_2():
         n_asked=3_630,
         n_answers=3_630,
     )
-    assert (effort.n_collapsed, effort.n_automatic, effort.n_unknown) == (4_622, 3_040, 0)
+    collapsed = effort.n_outputs - effort.n_vertices
+    assert (collapsed, effort.n_automatic, effort.n_unknown) == (4_622, 3_040, 0)
     shares = (
-        effort.share_collapsed,
-        effort.share_automatic,
-        effort.share_by_reference,
-        effort.share_by_spread,
-        effort.share_saved,
+        collapsed / effort.n_outputs,
+        effort.n_automatic / effort.n_vertices,
+        effort.n_by_reference / effort.n_vertices,
+        effort.n_by_spread / effort.n_vertices,
+        1 - effort.n_answers / effort.n_outputs,
     )
     percent = [round(100 * share, 2) for share in shares]
     assert percent == [40.93, 45.58, 35.56, 10.01, 67.85]
@@ -94,4 +96,4 @@ def test_harmonised_ranks_of_section_4_3():
 def test_share_of_segments_where_both_ranks_differ():
     """Section 4.5: 212 of 1,882, 11.26%."""
     agreement = RankShift(1882, 0, 212, 0.98, 0.06, 0.05, 0.17, 0.08, 0.23)
-    assert round(100 * agreement.share_differ, 2) == 11.26
+    assert round(100 * agreement.n_differ / agreement.n_graphs, 2) == 11.26

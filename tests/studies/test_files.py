@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.comparisons.bounded_ra import outcome_probabilities
+from annot_pipeline.methods.comparisons.bounded_ra import tie_probability, win_probability
 from annot_pipeline.methods.comparisons.trueskill import surprisal_of_tie, surprisal_of_win
 from studies.params import SurprisalCurves
 from studies.surprisal_curves import surprisal_curves
@@ -74,7 +74,8 @@ def test_surprisal(tmp_path: Path) -> None:
             assert float(row[name]) == pytest.approx(float(value), rel=1e-5, abs=1e-9)
     bounded = rows(tmp_path / "surprisal_bounded.csv")
     assert [float(row["difference"]) for row in bounded] == [-1, -0.5, 0, 0.5, 1]
-    p_win, _, p_tie = outcome_probabilities(np.array([-0.5]), np.zeros(1), 0.5)
+    gap = np.array([-0.5])
+    p_win, p_tie = win_probability(gap, 0.5), tie_probability(gap, 0.5)
     assert float(bounded[1]["win"]) == pytest.approx(1 - p_win[0], rel=1e-5)
     assert float(bounded[1]["tie"]) == pytest.approx(1 - p_tie[0], rel=1e-5)
     assert len(document["findings"]) == 2

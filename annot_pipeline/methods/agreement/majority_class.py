@@ -56,11 +56,6 @@ class MajorityClass:
     n_judges: int
     n_undecided: int
 
-    def share_at_least(self, largest: int) -> float:
-        """Return the share of units whose largest class has so many votes or more."""
-        n = self.n_units.sum()
-        return float(self.n_units[self.largest >= largest].sum() / n) if n else float("nan")
-
 
 def majority_class(
     items: npt.ArrayLike,

@@ -18,26 +18,6 @@ from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.methods.numerics.distinct import renumbered
 
 
-@dataclass(frozen=True)
-class Overlap:
-    """How much there is to compare: items with two or more judges, and the judges of these."""
-
-    n_items: int
-    n_judges: int
-
-
-def overlap(items: npt.ArrayLike, judges: npt.ArrayLike, *, n_items: int, n_judges: int) -> Overlap:
-    """Count the items with two or more distinct judges, and the judges of these items.
-
-    Raises
-    ------
-    ValueError
-        Arrays of different lengths, codes outside their ranges.
-    """
-    shared, of_judges = shared_items(items, judges, n_items=n_items, n_judges=n_judges)
-    return Overlap(int(shared.sum()), int(of_judges.sum()))
-
-
 def shared_items(
     items: npt.ArrayLike, judges: npt.ArrayLike, *, n_items: int, n_judges: int
 ) -> tuple[Flags, Flags]:

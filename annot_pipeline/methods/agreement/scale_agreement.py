@@ -73,30 +73,6 @@ def equal_bins(scores: npt.ArrayLike, low: float, high: float, k: int) -> Codes:
     return np.minimum(bins, k - 1)
 
 
-def percentile_bins(z: npt.ArrayLike, k: int, reference: npt.ArrayLike) -> Codes:
-    """Cut z-scores by the percentiles of all z-scores together.
-
-    The edges are values of ``reference``: the least that j/k of it do not exceed, j = 1 to k - 1
-    (no interpolation, so equal values never fall on two sides). A value on an edge belongs to the
-    bin below, "in the bottom 20th percentile". Many ties leave bins unequal or empty.
-
-    Raises
-    ------
-    ValueError
-        Values that are not finite, k below 1, or values to cut without a reference.
-    """
-    z, reference = np.asarray(z, np.float64), np.asarray(reference, np.float64)
-    if k < 1:
-        raise ValueError(f"k is {k}, allowed are 1 and more")
-    if not (np.isfinite(z).all() and np.isfinite(reference).all()):
-        raise ValueError("z-scores must be finite: leave out judgments without one")
-    if z.size and not reference.size:
-        raise ValueError("no reference to take percentiles of")
-    if not reference.size:
-        return np.empty(0, np.int64)
-    return bins_of_edges(z, np.sort(reference)[percentile_places(reference.size, k)])
-
-
 def percentile_places(n: int, k: int) -> Codes:
     """Return places ``(k - 1,)`` of the edges of k bins among ``n`` values in order."""
     # ceil(j n / k) - 1 in whole numbers, as j / k is not exact

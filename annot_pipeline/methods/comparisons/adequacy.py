@@ -60,11 +60,6 @@ class AdequacyEffort:
     n_answers: int
 
     @property
-    def n_collapsed(self) -> int:
-        """Return outputs that share the vertex of another one."""
-        return self.n_outputs - self.n_vertices
-
-    @property
     def n_automatic(self) -> int:
         """Return vertices labelled without an answer."""
         return self.n_by_reference + self.n_by_spread
@@ -73,31 +68,6 @@ class AdequacyEffort:
     def n_unknown(self) -> int:
         """Return vertices without a label: questions are open, and the share saved will fall."""
         return self.n_vertices - self.n_automatic - self.n_asked
-
-    @property
-    def share_collapsed(self) -> float:
-        """Return the share of outputs."""
-        return _share(self.n_collapsed, self.n_outputs)
-
-    @property
-    def share_automatic(self) -> float:
-        """Return the share of vertices."""
-        return _share(self.n_automatic, self.n_vertices)
-
-    @property
-    def share_by_reference(self) -> float:
-        """Return the share of vertices."""
-        return _share(self.n_by_reference, self.n_vertices)
-
-    @property
-    def share_by_spread(self) -> float:
-        """Return the share of vertices."""
-        return _share(self.n_by_spread, self.n_vertices)
-
-    @property
-    def share_saved(self) -> float:
-        """Return the share of outputs that nobody was asked about."""
-        return _share(self.n_outputs - self.n_answers, self.n_outputs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,45 +169,6 @@ def adequacy_questions(graph: npt.ArrayLike, graphs: ComparisonGraphs, adequate:
     return np.asarray(items[np.lexsort((items, -graphs.n_dominates[items], codes))])
 
 
-def greedy_answers(
-    graphs: ComparisonGraphs, is_reference: npt.ArrayLike, truth: npt.ArrayLike
-) -> Codes:
-    """Simulate the greedy questions of section 3.2 to one who knows the truth.
-
-    Parameters
-    ----------
-    graphs
-        The comparisons.
-    is_reference
-        ``(n_items,)`` whether the output is a reference.
-    truth
-        ``(n_items,)`` 1 adequate, 0 inadequate; read at the least item of each component.
-
-    Returns
-    -------
-    ndarray
-        ``(n_items,)`` the answers, for `spread_adequacy`, which then leaves nothing unknown.
-
-    Raises
-    ------
-    ValueError
-        Arrays of another length, or a truth that is none of the two.
-    """
-    component = graphs.component
-    is_reference, truth = _checked(component.size, is_reference, truth)
-    if (truth == NOT_KNOWN).any():
-        raise ValueError(f"truth must be 0 or 1, but {int((truth == NOT_KNOWN).sum())} are -1")
-    vertex, members = np.unique(component, return_index=True, return_inverse=True)[1:]
-    is_open = ~_supported(graphs, is_reference)
-    inadequate = is_open & (truth[vertex] == INADEQUATE)[members]
-    # a dominator that is itself inadequate by spread is dominated by one that was asked
-    is_open &= ~graphs.dominated_by_any(inadequate)
-    answers = np.full(component.size, NOT_KNOWN, np.int64)
-    question_vertices = vertex[is_open[vertex]]
-    answers[question_vertices] = truth[question_vertices]
-    return answers
-
-
 def _supported(graphs: ComparisonGraphs, references: Flags) -> Flags:
     """Return the outputs that dominate or tie with one of these references."""
     tied = np.zeros(int(graphs.component.max(initial=-1)) + 1, np.bool_)
@@ -258,7 +189,3 @@ def _checked(
     if other.any():
         raise ValueError(f"labels must be 1, 0 or -1, not {labels[other][:5].tolist()}")
     return is_reference, labels
-
-
-def _share(part: int, whole: int) -> float:
-    return part / whole if whole else np.nan

@@ -144,8 +144,8 @@ def bounded_ra_update(
     score, variance = beta_mode(a, b), beta_variance(a, b)
     c = np.sqrt((variance[0] + variance[1]) + noise)
     gap, ties = score[0] - score[1], np.flatnonzero(tied)
-    expected = _win_probability(gap, params.epsilon)
-    expected[ties] = _tie_probability(gap[ties], params.epsilon)
+    expected = win_probability(gap, params.epsilon)
+    expected[ties] = tie_probability(gap[ties], params.epsilon)
     size = variance / c * (1 - expected)
     # a win speaks for the first, a tie for the lower, a tie of near ones for both
     speaks_for = np.empty(pair.shape, np.bool_)
@@ -155,28 +155,13 @@ def bounded_ra_update(
     beta[pair] = b + size * speaks_for[::-1]
 
 
-def outcome_probabilities(
-    score_i: Floats, score_j: Floats, epsilon: float
-) -> tuple[Floats, Floats, Floats]:
-    """Return probabilities that i wins, that j wins, and of a tie (eqs. 20 to 22); they sum to 1.
-
-    Parameters
-    ----------
-    score_i, score_j
-        Scores M; arrays that broadcast.
-    epsilon
-        Tie margin, >= 0.
-    """
-    gap = np.asarray(score_i, dtype=np.float64) - np.asarray(score_j, dtype=np.float64)
-    tie = _tie_probability(gap, epsilon)
-    return _win_probability(gap, epsilon), _win_probability(-gap, epsilon), tie
-
-
-def _win_probability(gap: Floats, epsilon: float) -> Floats:
+def win_probability(gap: Floats, epsilon: float) -> Floats:
+    """Return how probable it is that the first wins, whose score is ``gap`` above the other's."""
     return np.asarray(expit(gap - epsilon))
 
 
-def _tie_probability(gap: Floats, epsilon: float) -> Floats:
+def tie_probability(gap: Floats, epsilon: float) -> Floats:
+    """Return how probable a tie of two scores is that are ``gap`` apart."""
     # eq. 22 is (1 - theta^-2) (1 - p_i) (1 - p_j); the product first, so that i and j may swap
     return np.asarray(-np.expm1(-2 * epsilon) * (expit(epsilon - gap) * expit(epsilon + gap)))
 

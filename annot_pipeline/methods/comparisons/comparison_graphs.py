@@ -215,20 +215,6 @@ class GraphConsistency:
         """Return ``(n_graphs,)`` share of outputs outside of any contradiction."""
         return np.asarray(1 - self.n_in_contradiction / self.n_items)
 
-    @property
-    def share_of_graphs_with_contradictions(self) -> float:
-        """Return cycles are in 9.72% of the paper's graphs; NaN without graphs."""
-        return float((self.n_in_contradiction > 0).mean()) if self.graph.size else np.nan
-
-    @property
-    def share_of_outputs_consistent(self) -> float:
-        """Return the consistency measure over all outputs, 96.17% in the paper.
-
-        NaN without outputs.
-        """
-        n_items = int(self.n_items.sum())
-        return 1 - int(self.n_in_contradiction.sum()) / n_items if n_items else np.nan
-
 
 def comparison_graphs(
     graph: npt.ArrayLike,

@@ -74,11 +74,6 @@ class RankShift:
     rmse_mean: float
     rmse_sd: float
 
-    @property
-    def share_differ(self) -> float:
-        """Return the share of graphs in which any rank differs; 212 of 1,882 in the paper."""
-        return self.n_differ / self.n_graphs if self.n_graphs else np.nan
-
 
 def harmonized_ranks(
     graph: npt.ArrayLike, rank: npt.ArrayLike, adequate: npt.ArrayLike

@@ -251,9 +251,3 @@ def log_match_quality(
     spread = chain + np.asarray(variance, np.float64) + np.asarray(other_variance, np.float64)
     gap = np.asarray(score, np.float64) - np.asarray(other_score, np.float64)
     return np.asarray(0.5 * np.log(chain / spread) - gap * gap / (2 * spread))
-
-
-def match_quality(score: npt.ArrayLike, variance: npt.ArrayLike, *, gamma: float) -> Floats:
-    """Return ``(n_items, n_items)`` match quality of all pairs, for figures of few items."""
-    s, v = np.asarray(score, np.float64), np.asarray(variance, np.float64)
-    return np.exp(log_match_quality(s[:, None], v[:, None], s, v, gamma=gamma))

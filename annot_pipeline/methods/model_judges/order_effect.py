@@ -14,7 +14,7 @@ effect; ties have the probability of Davidson 1970.
   weight of as many as the rarer order has.
 
 Consistency is the share of pairs judged in both orders whose answers name one and the same winner,
-or a tie, with Wilson's interval. Intervals of the effect are Student's, by clusters of comparisons.
+or a tie. Intervals of the effect are Student's, by clusters of comparisons.
 
 Degenerate input, each with a reason: no comparison; positions that systems explain as well, as
 where a system is always shown first, or no pair is judged in both orders; fewer than `FEW`
@@ -32,7 +32,6 @@ import numpy.typing as npt
 from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.model_judges.clustered_estimate import ClusteredEstimate, unknown
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
-from annot_pipeline.methods.numerics.shares import wilson_interval
 from annot_pipeline.methods.rankings.adjusted_comparisons import (
     ComparisonBlock,
     adjusted_comparisons,
@@ -67,21 +66,6 @@ class OrderEffect:
     effect: ClusteredEstimate
     n_consistent: float
     n_both_orders: int
-
-    @property
-    def first_share(self) -> float:
-        """Return the share of decided comparisons that the first shown won; NaN without any."""
-        return self.first_wins / self.n_decided if self.n_decided else float("nan")
-
-    @property
-    def consistency(self) -> float:
-        """Return the share of pairs with the same answer in both orders; NaN without any."""
-        return self.n_consistent / self.n_both_orders if self.n_both_orders else float("nan")
-
-    def consistency_interval(self) -> tuple[float, float]:
-        """Return the 95% interval of the consistency; NaN without a pair."""
-        low, high = wilson_interval([self.n_consistent], [self.n_both_orders])
-        return float(low[0]), float(high[0])
 
 
 def order_effect(

@@ -95,18 +95,6 @@ class ScoreValidation:
     n_items: int
     n_judges: int
 
-    def pearson_interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the interval of Pearson's correlation on Fisher's scale; NaN without an error."""
-        from scipy.special import stdtrit
-
-        r, error = self.pearson.value, self.pearson.standard_error
-        if not error > 0 or abs(r) >= 1:
-            return float("nan"), float("nan")
-        half = stdtrit(self.pearson.degrees_of_freedom, 0.5 + level / 2) * error / (1 - r**2)
-        ends = np.expm1(2 * (np.arctanh(r) + np.array([-half, half])))
-        low, high = ends / (ends + 2)  # tanh
-        return float(low), float(high)
-
 
 def score_validation(
     items: npt.ArrayLike,

@@ -118,11 +118,6 @@ class ValidationSample:
         """Return the number of items to draw."""
         return int(self.allocation.sum())
 
-    @property
-    def reaches_target(self) -> bool:
-        """Return whether every estimand is expected to have the target variance or less."""
-        return bool((self.variance <= self.target).all())
-
 
 def joined_probability(earlier: Floats, share: Floats) -> Floats:
     """Return the probability of being in either of two independent samples."""

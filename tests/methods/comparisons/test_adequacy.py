@@ -8,10 +8,10 @@ from annot_pipeline.methods.comparisons import adequacy as module
 from annot_pipeline.methods.comparisons.adequacy import (
     AdequacyEffort,
     adequacy_questions,
-    greedy_answers,
     spread_adequacy,
 )
 from annot_pipeline.methods.comparisons.comparison_graphs import comparison_graphs
+from studies.simulators.adequacy_answers import greedy_answers
 
 BETTER, TIE = 1, 0
 
@@ -101,13 +101,6 @@ def test_nothing_crosses_graphs():
     assert spread(graphs, references=[1])[0] == [1, 1, -1, -1]
 
 
-def test_effort_of_nothing_is_undefined():
-    effort = spread(chain(1))[2]
-    assert effort.share_automatic == 0
-    nothing = AdequacyEffort(0, 0, 0, 0, 0, 0)
-    assert np.isnan([nothing.share_collapsed, nothing.share_automatic, nothing.share_saved]).all()
-
-
 def test_questions_come_from_the_top_most_dominant_first():
     """Graph 0: 3 > 4, 5 > 4, 5 > 6 (open: 5 dominates two, 3 one). Graph 1: 0 = 1 > 2."""
     graph = [1, 1, 1, 0, 0, 0, 0]
@@ -161,7 +154,7 @@ def test_the_greedy_order_of_the_paper(drawn):
     over = [graphs.dominated_by_any(np.arange(n) == i) for i in range(n)]
     labels, asked = greedy_loop(graphs, is_reference, truth, over)
 
-    answers = greedy_answers(graphs, is_reference, truth)
+    answers = greedy_answers(graphs, np.array(is_reference), np.array(truth))
     result = spread_adequacy(graphs, is_reference, answers)
     assert set(np.flatnonzero(answers >= 0).tolist()) == asked
     assert result.adequate.tolist() == labels
@@ -199,5 +192,3 @@ def test_what_is_refused():
         spread_adequacy(chain(2), [True], [-1, -1])
     with pytest.raises(ValueError, match="1, 0 or -1, not \\[2\\]"):
         spread_adequacy(chain(2), [False, False], [-1, 2])
-    with pytest.raises(ValueError, match="truth"):
-        greedy_answers(chain(2), [False, False], [-1, 1])

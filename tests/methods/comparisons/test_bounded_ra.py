@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from annot_pipeline.methods.comparisons.bounded_ra import (
     BoundedRaParams,
     bounded_ra,
-    outcome_probabilities,
+    tie_probability,
+    win_probability,
 )
 
 
@@ -82,6 +83,15 @@ def test_equals_the_papers_equations(gamma, epsilon, n_items):
     np.testing.assert_allclose(result.variance, mean * (1 - mean) / (total + 1), rtol=1e-10)
 
 
+def outcome_probabilities(score_i, score_j, epsilon):
+    gap = np.array([score_i - score_j])
+    return [
+        win_probability(gap, epsilon),
+        win_probability(-gap, epsilon),
+        tie_probability(gap, epsilon),
+    ]
+
+
 @pytest.mark.parametrize(("score_i", "score_j"), [(0.5, 0.5), (1.0, 0.0), (0.2, 0.9)])
 @pytest.mark.parametrize("epsilon", [0.01, 0.1, 0.5, 2.0])
 def test_probabilities_of_the_paper(score_i, score_j, epsilon):
@@ -91,21 +101,21 @@ def test_probabilities_of_the_paper(score_i, score_j, epsilon):
         j / (theta * i + j),
         (theta**2 - 1) * i * j / ((i + theta * j) * (theta * i + j)),
     )
-    actual = outcome_probabilities(np.array([score_i]), np.array([score_j]), epsilon)
+    actual = outcome_probabilities(score_i, score_j, epsilon)
     assert [p[0] for p in actual] == pytest.approx(expected, rel=1e-12)
 
 
 @given(st.floats(-1e4, 1e4), st.floats(-1e4, 1e4), st.floats(0, 1e4))
 def test_probabilities_sum_to_one(score_i, score_j, epsilon):
-    actual = outcome_probabilities(np.array([score_i]), np.array([score_j]), epsilon)
+    actual = outcome_probabilities(score_i, score_j, epsilon)
     assert sum(p[0] for p in actual) == pytest.approx(1, abs=1e-12)
     assert all(0 <= p[0] <= 1 for p in actual)
-    other = outcome_probabilities(np.array([score_j]), np.array([score_i]), epsilon)
+    other = outcome_probabilities(score_j, score_i, epsilon)
     assert [p[0] for p in other] == [actual[1][0], actual[0][0], actual[2][0]]
 
 
 def test_no_margin_no_ties():
-    p_i, p_j, tie = outcome_probabilities(np.array([0.3]), np.array([0.3]), 0.0)
+    p_i, p_j, tie = outcome_probabilities(0.3, 0.3, 0.0)
     assert (p_i[0], p_j[0], tie[0]) == (0.5, 0.5, 0)
 
 

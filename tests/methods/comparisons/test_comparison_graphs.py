@@ -234,11 +234,7 @@ def test_consistency():
     assert of.n_parts.tolist() == [1, 2, 1]
     assert of.n_in_contradiction.tolist() == [0, 3, 0]
     assert of.consistency.tolist() == [1, 0.25, 1]
-    assert of.share_of_graphs_with_contradictions == pytest.approx(1 / 3)
-    assert of.share_of_outputs_consistent == pytest.approx(4 / 7)
 
 
-def test_consistency_of_nothing_is_undefined():
-    of = graph_consistency([], build(0))
-    assert np.isnan(of.share_of_graphs_with_contradictions)
-    assert np.isnan(of.share_of_outputs_consistent)
+def test_nothing_has_no_consistency():
+    assert graph_consistency([], build(0)).consistency.size == 0

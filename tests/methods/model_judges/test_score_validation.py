@@ -31,7 +31,7 @@ def test_three_items_by_hand():
     assert result.root_mean_square.value == pytest.approx(np.sqrt(2 / 3))
     assert result.pearson.value == 1
     assert result.pearson.reason == NO_VARIATION
-    assert np.isnan(result.pearson_interval()).all()
+    assert np.isnan(result.pearson.interval()).all()
     assert result.spearman == 1
     # judges share item 0 only: 1 against 3
     assert result.human.bias.tolist() == [-2, 2]
@@ -95,11 +95,11 @@ def test_scale_and_order():
     assert second.bias.standard_error == pytest.approx(10 * first.bias.standard_error)
     assert second.root_mean_square.value == pytest.approx(10 * first.root_mean_square.value)
     assert second.pearson.value == pytest.approx(first.pearson.value)
-    assert second.pearson_interval() == pytest.approx(first.pearson_interval())
+    assert second.pearson.interval() == pytest.approx(first.pearson.interval())
     assert second.spearman == pytest.approx(first.spearman)
     turned = score_validation(items, judges, scores, -model)
-    low, high = first.pearson_interval()
-    assert turned.pearson_interval() == pytest.approx((-high, -low))
+    low, high = first.pearson.interval()
+    assert turned.pearson.interval() == pytest.approx((-high, -low))
     model[50:] = np.nan
     half = score_validation(items, judges, scores, model)
     shorter = score_validation(items[:150], judges[:150], scores[:150], model[:50])
@@ -122,7 +122,7 @@ def test_intervals_cover(n_judges, spread):
         result = score_validation(*crowd(rng, 100, n_judges, 3, spread))
         for number, ((low, high), true) in enumerate((
             (result.bias.interval(), 0.3),
-            (result.pearson_interval(), correlation),
+            (result.pearson.interval(), correlation),
             (result.root_mean_square.interval(), error),
         )):  # fmt: skip
             covered[number] += low <= true <= high

@@ -63,7 +63,7 @@ def test_intervals_of_scores_cover_what_all_items_would_say():
         arguments = (chosen, np.zeros(chosen.size, int), human[chosen], model)
         weighted = score_validation(*arguments, weights=1 / probability)
         hits["bias"].append(covered(whole.bias.value, weighted.bias.interval()))
-        hits["pearson"].append(covered(whole.pearson.value, weighted.pearson_interval()))
+        hits["pearson"].append(covered(whole.pearson.value, weighted.pearson.interval()))
         plain = score_validation(*arguments)
         hits["unweighted"].append(covered(whole.bias.value, plain.bias.interval()))
         ranks.append(weighted.spearman - whole.spearman)

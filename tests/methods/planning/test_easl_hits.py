@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from annot_pipeline.methods.comparisons.trueskill import log_match_quality, match_quality
+from annot_pipeline.methods.comparisons.trueskill import log_match_quality
 from annot_pipeline.methods.planning import partners
 from annot_pipeline.methods.planning.easl_hits import ROLES, NextHitsParams, next_hits
 from annot_pipeline.methods.planning.partners import draw_partners, log_sums, panels, states
@@ -53,7 +53,8 @@ def p_of_fit(observed, expected):
 def test_match_quality_is_equation_23():
     alpha, beta = after([0, 1, 3, 9], [0.5, 0.2, 0.9, 1.0])
     item = states(alpha, beta)
-    actual = match_quality(item.score, item.variance, gamma=0.1)
+    one = (item.score[:, None], item.variance[:, None])
+    actual = np.exp(log_match_quality(*one, item.score, item.variance, gamma=0.1))
     for i in range(4):
         for j in range(4):
             assert actual[i, j] == pytest.approx(naive_quality(alpha, beta, i, j, 0.1), rel=1e-13)
