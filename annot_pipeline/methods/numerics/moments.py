@@ -69,11 +69,11 @@ class Moments:
     variance: Floats
 
 
-def moments(groups: Codes, values: Floats, *, n_groups: int, rows_at_once: int = ROWS) -> Moments:
+def moments(groups: Codes, values: Floats, *, n_groups: int) -> Moments:
     """Compute moments of ``(n_values,)`` values by codes of groups from 0."""
     extent = Extent.from_values(groups, values, n_groups=n_groups)
-    firsts = FirstSums.from_values(groups, values, extent, rows_at_once=rows_at_once)
-    squares = squares_about(groups, values, extent, firsts, rows_at_once=rows_at_once)
+    firsts = FirstSums.from_values(groups, values, extent)
+    squares = squares_about(groups, values, extent, firsts)
     return moments_of(extent, firsts, squares)
 
 
@@ -167,9 +167,7 @@ class FirstSums:
     squares: Floats
 
     @classmethod
-    def from_values(
-        cls, groups: Codes, values: Floats, extent: Extent, *, rows_at_once: int = ROWS
-    ) -> FirstSums:
+    def from_values(cls, groups: Codes, values: Floats, extent: Extent) -> FirstSums:
         """Return the sums of a block; ``extent`` is of all blocks."""
         exact = extent.is_exact
         rows = exact[groups]
@@ -182,7 +180,7 @@ class FirstSums:
         totals = GridSums(total, np.zeros(exact.size))
         if not all_exact:
             n = np.where(exact, 0, extent.n)
-            other = _pieces(groups[~rows], values[~rows], rows_at_once)
+            other = _pieces(groups[~rows], values[~rows])
             totals += GridSums.from_blocks(other, n=n, largest=extent.largest)
         return cls(totals, squares)
 
@@ -196,14 +194,7 @@ class FirstSums:
         return np.where(~extent.is_exact & (extent.low == extent.high), extent.low, mean)
 
 
-def squares_about(
-    groups: Codes,
-    values: Floats,
-    extent: Extent,
-    firsts: FirstSums,
-    *,
-    rows_at_once: int = ROWS,
-) -> GridSums:
+def squares_about(groups: Codes, values: Floats, extent: Extent, firsts: FirstSums) -> GridSums:
     """Sum squared distances from the means, of groups whose own squares would be rounded.
 
     ``extent`` and ``firsts`` are of all blocks, the values those of one.
@@ -213,7 +204,7 @@ def squares_about(
     with np.errstate(invalid="ignore"):
         largest_distance = np.where(n > 0, np.maximum(extent.high - mean, mean - extent.low), 0.0)
     rows = other[groups]
-    pieces = _pieces(groups[rows], values[rows], rows_at_once) if rows.any() else ()
+    pieces = _pieces(groups[rows], values[rows]) if rows.any() else ()
     away = ((group, (value - mean[group]) ** 2) for group, value in pieces)
     return GridSums.from_blocks(away, n=n, largest=largest_distance * largest_distance)
 
@@ -243,10 +234,8 @@ def sums(groups: Codes, values: Floats, *, n_groups: int) -> Floats:
     return GridSums.from_blocks(_pieces(groups, values), n=n, largest=largest).total
 
 
-def _pieces(
-    groups: Codes, values: Floats, rows_at_once: int = ROWS
-) -> Iterator[tuple[Codes, Floats]]:
+def _pieces(groups: Codes, values: Floats) -> Iterator[tuple[Codes, Floats]]:
     """Yield rows in their order, some at a time."""
-    for start in range(0, values.size, rows_at_once):
-        rows = slice(start, start + rows_at_once)
+    for start in range(0, values.size, ROWS):
+        rows = slice(start, start + ROWS)
         yield groups[rows], values[rows]
