@@ -14,7 +14,7 @@ from functools import reduce
 import numpy as np
 
 from annot_pipeline.arrays import Codes, Floats
-from annot_pipeline.methods.labels.estimates import Counts, Estimates
+from annot_pipeline.methods.labels.estimates import Counts, Estimates, smoothed_shares
 from annot_pipeline.methods.labels.label_matrix import LabelMatrix
 
 FEW = 16
@@ -72,8 +72,7 @@ def voted_counts(matrix: LabelMatrix) -> Counts:
     """Return counts where each item's share of labels stands for its posterior."""
     k = matrix.n_labels
     shares = matrix.evidence @ np.tile(np.eye(k), (matrix.votes.shape[1] // k, 1))
-    total = shares.sum(axis=1, keepdims=True)
-    posterior = np.where(total > 0, shares / np.where(total > 0, total, 1), 1 / k)
+    posterior = smoothed_shares(shares)
     return Counts(
         matrix.votes_by_judge @ posterior,
         matrix.members @ posterior,

@@ -107,13 +107,19 @@ def m_step(
     Each cell of a confusion matrix is free (Dawid & Skene 1979, eqs. 2.3, 2.4), with a
     Dirichlet(1 + smoothing) prior on each row.
     """
-    theta = cell_counts(counts, judge_starts, prior, smoothing)
-    row = theta.sum(axis=1, keepdims=True)
-    theta = np.where(row > 0, theta / np.where(row > 0, row, 1), 1 / theta.shape[1])
+    theta = smoothed_shares(cell_counts(counts, judge_starts, prior, smoothing))
     with np.errstate(divide="ignore"):  # log 0 = -inf is meant, where nothing is smoothed
         log_theta, log_pi = np.log(theta), np.log(prevalence(counts, smoothing))
     log_prior = log_dirichlet(log_pi, log_theta, judge_starts, prior, smoothing)
     return Estimates(log_pi, log_theta, log_prior, previous.dependence)
+
+
+def smoothed_shares(counts: Floats, smoothing: float = 0.0) -> Floats:
+    """Return counts divided by their sum over axis 1; of nothing, even shares."""
+    if smoothing:
+        counts = counts + smoothing
+    total = counts.sum(axis=1, keepdims=True)
+    return np.where(total > 0, counts / np.where(total > 0, total, 1), 1 / counts.shape[1])
 
 
 def extrapolate_counts(counts: Sequence[Counts], judge_starts: Codes) -> Counts:

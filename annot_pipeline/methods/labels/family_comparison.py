@@ -14,13 +14,13 @@ import numpy as np
 
 from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.labels.e_step import e_step, expected_counts
-from annot_pipeline.methods.labels.estimates import Estimates
+from annot_pipeline.methods.labels.estimates import Estimates, smoothed_shares
 from annot_pipeline.methods.labels.held_out_labels import (
     LEAST,
     held_out_predictions,
     held_out_votes,
 )
-from annot_pipeline.methods.labels.hierarchical import borrowed_counts, label_shares
+from annot_pipeline.methods.labels.hierarchical import borrowed_counts
 from annot_pipeline.methods.labels.item_labels import ItemLabels
 from annot_pipeline.methods.labels.label_matrix import LabelCodes, LabelMatrix
 from annot_pipeline.methods.labels.stacking import DEPENDENCE
@@ -77,7 +77,7 @@ def compare_families(
             shared = (families, fitted, counts, dependence)
             scores.append(blocks.sum(_log_scores, *shared))
     n_observed = cells.sum(axis=(0, 2))  # of each label; the same by every fit
-    shares = label_shares(n_observed[None], smoothing)[0]
+    shares = smoothed_shares(n_observed[None], smoothing)[0]
     log_score, weight = tasks.sum(_vote_scores, families, shares).tolist()
     by_fit = [float(score[0]) / max(weight, LEAST) for score in scores]
     n = len(without_families)

@@ -13,8 +13,7 @@ import numpy as np
 
 from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.labels.e_step import e_step, tempered_classes
-from annot_pipeline.methods.labels.estimates import Estimates
-from annot_pipeline.methods.labels.hierarchical import label_shares
+from annot_pipeline.methods.labels.estimates import Estimates, smoothed_shares
 from annot_pipeline.methods.labels.item_labels import ItemLabels
 from annot_pipeline.methods.labels.label_matrix import LabelCodes, LabelMatrix
 from annot_pipeline.methods.labels.votes import smoothed_votes
@@ -80,7 +79,7 @@ def predict_labels(
     for member, fitted in enumerate(estimates):
         cells = blocks.sum(_cell_counts, member).reshape(-1, k, fitted.log_pi.shape[1])
         counts.append(cells + added(cells.sum(axis=0)))
-    shares = label_shares(cells.sum(axis=(0, 2))[None], smoothing)[0]
+    shares = smoothed_shares(cells.sum(axis=(0, 2))[None], smoothing)[0]
     return blocks.keep(predict, counts, estimates, published, shares), shares
 
 

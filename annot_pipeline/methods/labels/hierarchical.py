@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from annot_pipeline.arrays import Codes, Floats
-from annot_pipeline.methods.labels.estimates import Counts, Estimates
+from annot_pipeline.methods.labels.estimates import Counts, Estimates, smoothed_shares
 
 BORROWED = 6.0
 """Labels of each class that a judge borrows from the common confusion."""
@@ -58,11 +58,10 @@ def m_step(
     if prior is not None:
         added += prior
     theta = cells + np.repeat(added, judges, axis=0)
-    row = theta.sum(axis=1, keepdims=True)
-    shares = label_shares(by_task.sum(axis=2), smoothing)
+    shares = smoothed_shares(by_task.sum(axis=2), smoothing)
     pi = counts.pi + BORROWED_ITEMS * shares
     with np.errstate(divide="ignore"):  # log 0 = -inf is meant, where nothing is smoothed
-        log_theta = np.log(np.where(row > 0, theta / np.where(row > 0, row, 1), 1 / k))
+        log_theta = np.log(smoothed_shares(theta))
         log_pi = np.log(pi / pi.sum(axis=1, keepdims=True))
     log_prior = _log_prior(log_pi, log_theta, judges, added, shares)
     return Estimates(log_pi, log_theta, log_prior, previous.dependence)
@@ -106,7 +105,7 @@ def copy_or_guess(counts: Floats, smoothing: float) -> tuple[Floats, Floats]:
     """
     right, observed = np.ascontiguousarray(counts.diagonal(axis1=1, axis2=2)), counts.sum(axis=1)
     weight = observed.sum(axis=1, keepdims=True) + 2
-    copy, guess = np.full_like(weight, COPY_START), label_shares(observed, smoothing)
+    copy, guess = np.full_like(weight, COPY_START), smoothed_shares(observed, smoothing)
     final_copy, final_guess, running = copy.copy(), guess.copy(), np.arange(len(counts))
     for _ in range(COPY_ROUNDS):
         copied = right * copy / (copy + (1 - copy) * guess)
@@ -125,13 +124,6 @@ def copy_or_guess(counts: Floats, smoothing: float) -> tuple[Floats, Floats]:
             )
     final_copy[running], final_guess[running] = copy, guess
     return final_copy[:, 0], final_guess
-
-
-def label_shares(observed: Floats, smoothing: float) -> Floats:
-    """Return ``(n_tasks, K)`` shares of labels, smoothed; equal where none is given."""
-    shares = observed + smoothing
-    total = shares.sum(axis=1, keepdims=True)
-    return np.where(total > 0, shares / np.where(total > 0, total, 1), 1 / shares.shape[1])
 
 
 def _log_prior(

@@ -13,7 +13,13 @@ from __future__ import annotations
 import numpy as np
 
 from annot_pipeline.arrays import Codes, Floats
-from annot_pipeline.methods.labels.estimates import Counts, Estimates, cell_counts, log_dirichlet
+from annot_pipeline.methods.labels.estimates import (
+    Counts,
+    Estimates,
+    cell_counts,
+    log_dirichlet,
+    smoothed_shares,
+)
 
 
 def m_step(
@@ -32,8 +38,10 @@ def m_step(
     right = np.einsum("jkk->jk", cells)
     known_counts = right * _share_known(previous)
     picked = np.maximum(cells.sum(axis=2) - known_counts, 0.0)
-    knows = _shares(np.stack([known_counts.sum(axis=1), picked.sum(axis=1)], axis=1), smoothing)
-    picks = _shares(picked, smoothing)
+    knows = smoothed_shares(
+        np.stack([known_counts.sum(axis=1), picked.sum(axis=1)], axis=1), smoothing
+    )
+    picks = smoothed_shares(picked, smoothing)
     theta = knows[:, :1, None] * np.eye(k) + knows[:, 1:, None] * picks[:, :, None]
     with np.errstate(divide="ignore"):  # log 0 = -inf is meant, where nothing is smoothed
         log_theta = np.log(theta)
@@ -55,10 +63,3 @@ def _share_known(previous: Estimates) -> Floats:
     each = np.arange(k)
     picked = theta[:, each, (each + 1) % k] if k > 1 else np.zeros_like(right)
     return np.where(right > 0, 1 - picked / np.where(right > 0, right, 1.0), 0.0)
-
-
-def _shares(counts: Floats, smoothing: float) -> Floats:
-    """Return rows of smoothed counts as shares; equal ones where nothing is counted."""
-    counts = counts + smoothing
-    total = counts.sum(axis=1, keepdims=True)
-    return np.where(total > 0, counts / np.where(total > 0, total, 1.0), 1 / counts.shape[1])

@@ -15,11 +15,10 @@ from annot_pipeline.methods.labels.dawid_skene import (
     dawid_skene_batch,
 )
 from annot_pipeline.methods.labels.e_step import design_effect, e_step
-from annot_pipeline.methods.labels.estimates import Counts, Estimates, m_step
+from annot_pipeline.methods.labels.estimates import Counts, Estimates, m_step, smoothed_shares
 from annot_pipeline.methods.labels.hierarchical import (
     BORROWED,
     common_confusion,
-    label_shares,
 )
 from annot_pipeline.methods.labels.label_matrix import LabelCodes, LabelMatrix
 from tests.methods.labels.test_label_models import crowd
@@ -155,8 +154,8 @@ def test_no_rare_class_is_taken_over():
 
 
 def test_shares_of_no_label_are_equal():
-    np.testing.assert_array_equal(label_shares(np.zeros((1, 4)), 0.0), np.full((1, 4), 0.25))
-    np.testing.assert_allclose(label_shares(np.array([[3.0, 1]]), 0.0), [[0.75, 0.25]])
+    np.testing.assert_array_equal(smoothed_shares(np.zeros((1, 4)), 0.0), np.full((1, 4), 0.25))
+    np.testing.assert_allclose(smoothed_shares(np.array([[3.0, 1]]), 0.0), [[0.75, 0.25]])
 
 
 @pytest.mark.parametrize("classes", [1, 2, 200])
