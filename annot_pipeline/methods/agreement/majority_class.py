@@ -21,11 +21,13 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.arrays import Codes
-from annot_pipeline.methods.agreement.rating_counts import n_distinct
+from annot_pipeline.methods.agreement.rating_counts import (
+    decision_codes,
+    n_distinct,
+    outcome_counts,
+)
 from annot_pipeline.methods.agreement.segment_ratio import segment_ratio
 from annot_pipeline.methods.numerics.bootstrap import Estimate, Rng
-
-OUTCOMES = 3
 
 
 @dataclass(frozen=True)
@@ -84,22 +86,15 @@ def majority_class(
     ValueError
         Arrays of different lengths, negative codes, decisions other than 1, 0 and -1.
     """
-    codes = [np.asarray(column, np.int64) for column in (items, judges, decisions, segments)]
-    if any(column.ndim != 1 or column.shape != codes[0].shape for column in codes):
-        raise ValueError("items, judges, decisions and segments must be 1-d and of one length")
-    if min(column.min(initial=0) for column in (codes[0], codes[1], codes[3])) < 0:
-        raise ValueError("codes of items, judges and segments must be 0 or more")
-    if np.abs(codes[2]).max(initial=0) > 1:
-        raise ValueError("decisions must be 1, 0 or -1")
-    item, judge, decision, segment = codes
+    item, judge, decision, segment = decision_codes(items, judges, decisions, segments)
     n_judges = int(judge.max(initial=-1)) + 1
     keys, first, cell = np.unique(item * n_judges + judge, return_index=True, return_inverse=True)
-    decision_counts = _counts(cell, decision + 1, keys.size)
+    decision_counts = outcome_counts(cell, decision + 1, keys.size)
     most = decision_counts.max(axis=1, initial=0)
     decided = (decision_counts == most[:, None]).sum(axis=1) == 1
     voted, vote = first[decided], decision_counts.argmax(axis=1)[decided]
     _, unit_first, unit = np.unique(item[voted], return_index=True, return_inverse=True)
-    votes = _counts(unit, vote, unit_first.size)
+    votes = outcome_counts(unit, vote, unit_first.size)
     n, largest = votes.sum(axis=1), votes.max(axis=1, initial=0)
     shared = n >= 2
     at = segment[voted[unit_first[shared]]]
@@ -130,11 +125,6 @@ def majority_chance(n: int) -> Fraction:
         raise ValueError(f"n is {n}, allowed are 1 and more")
     ways = sum(comb(n, k) * 2 ** (n - k) for k in range(n // 2 + 1, n + 1))
     return Fraction(3 * ways, 3**n)
-
-
-def _counts(groups: Codes, labels: Codes, n_groups: int) -> Codes:
-    keys = groups * OUTCOMES + labels
-    return np.bincount(keys, minlength=n_groups * OUTCOMES).reshape(n_groups, OUTCOMES)
 
 
 def _mean_chance(n_votes: Codes, n_units: Codes) -> float:

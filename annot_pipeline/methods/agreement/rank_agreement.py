@@ -24,6 +24,7 @@ from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.agreement.rating_counts import Partners, n_distinct
 from annot_pipeline.methods.agreement.segment_ratio import segment_ratio
 from annot_pipeline.methods.numerics.bootstrap import Estimate, Rng
+from annot_pipeline.methods.numerics.distinct import is_new
 
 FEWEST_OUTPUTS = 3
 """Common outputs below which a pair of judges has no correlation."""
@@ -97,7 +98,7 @@ def rank_agreement(
         Arrays of different lengths, negative codes, an output that a judge ranks twice.
     """
     segment, judge, output, rank = _rows(segments, judges, outputs, ranks)
-    positions = np.cumsum(_changes(np.stack([segment, output]))) - 1  # of output in segment
+    positions = np.cumsum(is_new(segment, output)) - 1  # of output in segment
     partners = Partners.from_rows(positions, judge)
     pairs = _Pairs.joined(
         [
@@ -138,7 +139,7 @@ def _rows(*columns: npt.ArrayLike) -> Codes:
     if rows[:3].min(initial=0) < 0:
         raise ValueError("codes of segments, judges and outputs must be 0 or more")
     rows = rows[:, np.lexsort((judge, output, segment))]
-    twice = int((~_changes(rows[:3])).sum())
+    twice = int((~is_new(*rows[:3])).sum())
     if twice:
         raise ValueError(f"{twice} outputs are ranked twice by one judge")
     return rows
@@ -146,9 +147,9 @@ def _rows(*columns: npt.ArrayLike) -> Codes:
 
 def _blocks(segment: Codes, partners: Partners, common_at_once: int) -> Iterator[Codes]:
     """Yield rows in blocks of whole segments: no pair of judges of a segment is in two."""
-    starts = np.flatnonzero(_changes(segment[None, :]))
+    starts = np.flatnonzero(is_new(segment))
     before = np.cumsum(partners.counts)[starts] - partners.counts[starts]
-    blocks = starts[_changes((before // common_at_once)[None, :])]
+    blocks = starts[is_new(before // common_at_once)]
     for start, stop in pairwise(np.append(blocks, segment.size)):
         rows = np.arange(start, stop)
         yield rows[partners.counts[rows] > 0]
@@ -169,14 +170,11 @@ class _Pairs:
     def from_ranks(
         cls, segment: Codes, judge: Codes, rank: Codes, partners: Partners, rows: Codes
     ) -> _Pairs:
-        counts = partners.counts[rows]
-        begin = partners.starts[rows] - (np.cumsum(counts) - counts)
-        first = np.repeat(rows, counts)
-        second = np.arange(first.size) + np.repeat(begin, counts)
+        first, second = partners.pairs(rows)
         order = np.lexsort((judge[second], judge[first], segment[first]))
         first, second = first[order], second[order]
         keys = np.stack([segment[first], judge[first], judge[second]])
-        new = _changes(keys)
+        new = is_new(*keys)
         pair, keys = np.cumsum(new) - 1, keys[:, new]
         n = np.bincount(pair, minlength=keys.shape[1])
         x, y = rank[first], rank[second]
@@ -221,20 +219,9 @@ def _correlations(pair: Codes, x: Codes, y: Codes, n: Codes) -> Floats:
 def _average_ranks(pair: Codes, values: Codes) -> Codes:
     """Return twice the average ranks of values among those of the pair."""
     order = np.lexsort((values, pair))
-    new = _changes(np.stack([pair[order], values[order]]))
-    starts = np.flatnonzero(new)
+    starts = np.flatnonzero(is_new(pair[order], values[order]))
     size = np.diff(np.append(starts, pair.size))
     ranks = np.empty(pair.size, np.int64)
     start_of_pair = np.searchsorted(pair, pair[order][starts])  # rows of a pair lie together
     ranks[order] = np.repeat(2 * (starts - start_of_pair) + size + 1, size)
     return ranks
-
-
-def _changes(keys: Codes) -> npt.NDArray[np.bool_]:
-    """Return whether a column of ``(n_keys, n_rows)`` differs from the one before.
-
-    The first column does.
-    """
-    new = np.ones(keys.shape[1], np.bool_)
-    new[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
-    return new

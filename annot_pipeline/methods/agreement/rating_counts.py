@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
-from annot_pipeline.methods.numerics.distinct import renumbered
+from annot_pipeline.methods.numerics.distinct import is_new, ranges, renumbered
 
 
 def shared_items(
@@ -97,6 +97,34 @@ class RatingCounts:
         return pairs.astype(np.int64)
 
 
+OUTCOMES = 3
+"""Decisions: the second output is better, a tie, the first is."""
+
+
+def decision_codes(*columns: npt.ArrayLike) -> tuple[Codes, Codes, Codes, Codes]:
+    """Return items, judges, decisions and segments of comparisons, ``(n_comparisons,)`` each.
+
+    Raises
+    ------
+    ValueError
+        Arrays of different lengths, negative codes, decisions other than 1, 0 and -1.
+    """
+    item, judge, decision, segment = codes = [np.asarray(column, np.int64) for column in columns]
+    if any(column.ndim != 1 or column.shape != item.shape for column in codes):
+        raise ValueError("items, judges, decisions and segments must be 1-d, of one length")
+    if min(column.min(initial=0) for column in (item, judge, segment)) < 0:
+        raise ValueError("codes of items, judges and segments must be 0 or more")
+    if np.abs(decision).max(initial=0) > 1:
+        raise ValueError("decisions must be 1, 0 or -1")
+    return item, judge, decision, segment
+
+
+def outcome_counts(groups: Codes, outcomes: Codes, n_groups: int) -> Codes:
+    """Return how often each group has each outcome 0, 1, 2: ``(n_groups, 3)``."""
+    keys = groups * OUTCOMES + outcomes
+    return np.bincount(keys, minlength=n_groups * OUTCOMES).reshape(n_groups, OUTCOMES)
+
+
 def n_distinct(codes: Codes) -> int:
     """Return the number of different codes."""
     return int(np.unique(codes).size)
@@ -112,12 +140,13 @@ class Partners:
     @classmethod
     def from_rows(cls, items: Codes, judges: Codes) -> Partners:
         """Find the partners of rows sorted by item and judge."""
-        new_item = np.ones(items.size, dtype=np.bool_)
-        new_item[1:] = items[1:] != items[:-1]
-        new_judge = new_item.copy()
-        new_judge[1:] |= judges[1:] != judges[:-1]
-        starts = _ends(new_judge)
-        return cls(starts, _ends(new_item) - starts)
+        starts = _ends(is_new(items, judges))
+        return cls(starts, _ends(is_new(items)) - starts)
+
+    def pairs(self, rows: Codes) -> tuple[Codes, Codes]:
+        """Return each of these rows with each of its partners."""
+        counts = self.counts[rows]
+        return np.repeat(rows, counts), ranges(self.starts[rows], counts)
 
 
 def _ends(new: npt.NDArray[np.bool_]) -> Codes:

@@ -27,13 +27,17 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.arrays import Codes, Flags, Floats
-from annot_pipeline.methods.agreement.rating_counts import RatingCounts, n_distinct
+from annot_pipeline.methods.agreement.rating_counts import (
+    OUTCOMES,
+    RatingCounts,
+    decision_codes,
+    n_distinct,
+    outcome_counts,
+)
 from annot_pipeline.methods.agreement.segment_ratio import segment_resamples
 from annot_pipeline.methods.numerics.bootstrap import Estimate, Rng, replicate, weighted
 
 Pairs = Literal["inter", "intra", "all"]
-
-OUTCOMES = 3
 
 
 @dataclass(frozen=True)
@@ -217,19 +221,13 @@ class _Decisions:
         decisions: npt.ArrayLike,
         segments: npt.ArrayLike,
     ) -> _Decisions:
-        codes = [np.asarray(column, np.int64) for column in (items, judges, decisions, segments)]
-        if any(column.ndim != 1 or column.shape != codes[0].shape for column in codes):
-            raise ValueError("items, judges, decisions and segments must be 1-d, of one length")
-        if min(column.min(initial=0) for column in (codes[0], codes[1], codes[3])) < 0:
-            raise ValueError("codes of items, judges and segments must be 0 or more")
-        if np.abs(codes[2]).max(initial=0) > 1:
-            raise ValueError("decisions must be 1, 0 or -1")
-        used, places = np.unique(codes[0], return_inverse=True)
+        item, judge, decision, segment = decision_codes(items, judges, decisions, segments)
+        used, places = np.unique(item, return_inverse=True)
         segment_of = np.zeros(used.size, np.int64)
-        segment_of[places] = codes[3]
-        if (segment_of[places] != codes[3]).any():
+        segment_of[places] = segment
+        if (segment_of[places] != segment).any():
             raise ValueError("an item lies in two segments")
-        return cls(places, codes[1], codes[2] + 1, codes[3], segment_of)
+        return cls(places, judge, decision + 1, segment, segment_of)
 
     def pairs(self, which: Pairs) -> tuple[Codes, Codes, Flags]:
         """Count pairs of decisions and agreeing ones ``(n_items,)``; mark comparisons in a pair."""
@@ -250,9 +248,7 @@ class _Decisions:
 
     def counts(self, rows: Flags) -> Codes:
         """Return decisions of each kind, ``(n_items, 3)``."""
-        n_items = self.segment_of.size
-        keys = self.items[rows] * OUTCOMES + self.labels[rows]
-        return np.bincount(keys, minlength=n_items * OUTCOMES).reshape(n_items, OUTCOMES)
+        return outcome_counts(self.items[rows], self.labels[rows], self.segment_of.size)
 
     def of_repeaters(self) -> Flags:
         """Return comparisons of a segment and judge with an item that the judge decided twice."""

@@ -33,7 +33,7 @@ from scipy.sparse.csgraph import connected_components
 from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.comparisons.waves import checked
 from annot_pipeline.methods.numerics.bootstrap import ItemResamples
-from annot_pipeline.methods.numerics.distinct import distinct, places
+from annot_pipeline.methods.numerics.distinct import distinct, is_new, places
 
 AT_ONCE = 4_000_000
 """Counts and weights of units held at once."""
@@ -245,9 +245,7 @@ def asked_comparisons(
     low, high = ends[:, candidates].min(axis=0), ends[:, candidates].max(axis=0)
     keys = np.stack([ranking[candidates], low, high])
     order = np.lexsort((other[candidates], one[candidates], *keys[::-1]))
-    new = np.ones(order.size, np.bool_)
-    new[1:] = (np.diff(keys[:, order], axis=1) != 0).any(axis=0)
-    chosen = np.sort(order[new])
+    chosen = np.sort(order[is_new(*keys[:, order])])
     rows = candidates[chosen]
     return AskedComparisons(low[chosen], high[chosen], rows, ends[0, rows] > ends[1, rows])
 

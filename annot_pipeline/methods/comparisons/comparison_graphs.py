@@ -34,6 +34,7 @@ from scipy.sparse.csgraph import connected_components
 
 from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.comparisons.waves import winners_first
+from annot_pipeline.methods.numerics.distinct import is_new, places_within, ranges
 from annot_pipeline.methods.numerics.ranks import dense_ranks
 
 Words = npt.NDArray[np.uint64]
@@ -116,9 +117,8 @@ def _levels(source: Codes, target: Codes, n_vertices: int) -> Codes:
     number, free = 0, np.flatnonzero(waiting == 0)
     while free.size:
         level[free] = number
-        many = n_ends[free]
-        offset = np.repeat(first_end[free] - (np.cumsum(many) - many), many)
-        vertices, times = np.unique(ends[offset + np.arange(offset.size)], return_counts=True)
+        reached = ends[ranges(first_end[free], n_ends[free])]
+        vertices, times = np.unique(reached, return_counts=True)
         waiting[vertices] -= times
         number, free = number + 1, vertices[waiting[vertices] == 0]
     if (level < 0).any():
@@ -130,10 +130,9 @@ def _waves(source: Codes, target: Codes, turn: Codes) -> tuple[_Wave, ...]:
     """Return edges by the turn of their source."""
     order = np.lexsort((target, source, turn[source]))
     source, target = source[order], target[order]
-    new = np.flatnonzero(np.append(True, source[1:] != source[:-1])[: source.size])
+    new = np.flatnonzero(is_new(source))
     bounds = np.append(new, source.size)
-    turns = turn[source[new]]
-    cuts = np.flatnonzero(np.append(True, turns[1:] != turns[:-1])[: turns.size])
+    cuts = np.flatnonzero(is_new(turn[source[new]]))
     return tuple(
         _Wave(source[new[a:b]], new[a:b] - bounds[a], target[bounds[a] : bounds[b]])
         for a, b in pairwise([*cuts.tolist(), new.size])
@@ -393,8 +392,6 @@ def _counts(
 def _place_in_graph(graph: Codes) -> Codes:
     """Return places 0, 1, ... of the items of each graph, in the order of items."""
     order = np.argsort(graph, kind="stable")
-    new = np.append(True, np.diff(graph[order]) != 0)[: graph.size]
-    start = np.maximum.accumulate(np.where(new, np.arange(graph.size), 0))
     positions = np.empty_like(order)
-    positions[order] = np.arange(graph.size) - start
+    positions[order] = places_within(graph[order])
     return np.asarray(positions)

@@ -25,6 +25,7 @@ from scipy.sparse.csgraph import connected_components
 
 from annot_pipeline.arrays import Codes, Flags
 from annot_pipeline.methods.comparisons.waves import winners_first
+from annot_pipeline.methods.numerics.distinct import numbered_by_first
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,19 +109,11 @@ def connectivity(
     edges = coo_array(
         (np.ones(winner.size, np.int8), (winner, loser)), (n_systems, n_systems)
     ).tocsr()
-    part = _by_least_member(connected_components(edges, connection="weak")[1])
-    component = _by_least_member(connected_components(edges, connection="strong")[1])
+    part = numbered_by_first(connected_components(edges, connection="weak")[1])
+    component = numbered_by_first(connected_components(edges, connection="strong")[1])
     wins = _distinct_wins(component[winner], component[loser])
     positions, total = _ordered(part, component, wins)
     return Connectivity(part, positions[component], total, positions[wins])
-
-
-def _by_least_member(labels: npt.NDArray[np.int32]) -> Codes:
-    """Return labels numbered by the first system that bears them."""
-    _, least, codes = np.unique(labels, return_index=True, return_inverse=True)
-    rank = np.empty(least.size, np.int64)
-    rank[np.argsort(least)] = np.arange(least.size)
-    return np.asarray(rank[codes.reshape(-1)])
 
 
 def _distinct_wins(above: Codes, below: Codes) -> Codes:

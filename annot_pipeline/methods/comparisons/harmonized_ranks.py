@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.arrays import Codes, Flags, Floats
+from annot_pipeline.methods.numerics.distinct import is_new
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +142,7 @@ def rank_shift(graph: npt.ArrayLike, rank: npt.ArrayLike, harmonized: Harmonized
 def _running_count(graph: Codes, counted: Flags) -> Codes:
     """Return how many steps of its graph were counted up to each step."""
     total = np.cumsum(counted)
-    start = np.flatnonzero(np.append(True, np.diff(graph) != 0)[: graph.size])
+    start = np.flatnonzero(is_new(graph))
     before: Codes = np.repeat((total - counted)[start], np.diff(np.append(start, graph.size)))
     return np.asarray(total - before)
 

@@ -31,6 +31,7 @@ from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.comparisons.bounded_ra import BoundedRaParams, bounded_ra_update
 from annot_pipeline.methods.comparisons.trueskill import TrueSkillParams, trueskill_update
 from annot_pipeline.methods.comparisons.waves import waves_side_by_side, winners_first
+from annot_pipeline.methods.numerics.distinct import is_new
 from annot_pipeline.methods.scores.easl import FRESH, beta_mode
 
 Round = Literal["given", "permuted", "drawn", "drawn_permuted"]
@@ -134,16 +135,13 @@ def _rankings(
 ) -> _Rankings:
     pairs, tie = winners_first(first, second, outcome, n_items=n_systems)
     ranking, names = np.asarray(ranking), np.asarray(unit)
-    n = tie.size
-    starts = np.ones(n, np.bool_)
-    starts[1:] = (ranking[1:] != ranking[:-1]) | (names[1:] != names[:-1])
-    start = np.flatnonzero(starts)
+    start = np.flatnonzero(is_new(ranking, names))
     distinct, units = np.unique(names[start], return_inverse=True)
     return _Rankings(
         np.concatenate([pairs, [[n_systems], [n_systems + 1]]], axis=1),
         np.append(tie, True),
         start,
-        np.diff(start, append=n),
+        np.diff(start, append=tie.size),
         units.reshape(-1),
         distinct.size,
         n_systems + 2,

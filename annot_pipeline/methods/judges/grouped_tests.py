@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.arrays import Codes, Floats
-from annot_pipeline.methods.numerics.distinct import ordered_codes
+from annot_pipeline.methods.numerics.distinct import is_new, ordered_codes
 from annot_pipeline.methods.numerics.moments import means, moments
 from annot_pipeline.methods.numerics.rounding import comparable
 
@@ -206,9 +206,7 @@ class _Ranked:
         keys += flagged
         keys.sort()
         runs = keys >> 1
-        new = np.ones(keys.size, dtype=np.bool_)
-        new[1:] = runs[1:] != runs[:-1]
-        starts = np.flatnonzero(new)
+        starts = np.flatnonzero(is_new(runs))
         group = runs[starts] // max(n_values, 1)
         size = np.diff(np.append(starts, keys.size)).astype(np.float64)
         n = _sums(group, size, n_groups)

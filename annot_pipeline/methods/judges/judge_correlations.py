@@ -138,7 +138,7 @@ class PairedScores:
         """Pair the judges from ``first`` to before ``end`` with those that follow them."""
         partners = judged_items.partners()
         some = (judged_items.judges >= first) & (judged_items.judges < end) & (partners.counts > 0)
-        x, y = paired(np.flatnonzero(some), partners)
+        x, y = partners.pairs(np.flatnonzero(some))
         pairs = judged_items.judges[x] * judged_items.n_judges + judged_items.judges[y]
         return cls(pairs, judged_items.items[x], judged_items.values[x], judged_items.values[y])
 
@@ -198,14 +198,6 @@ class CorrelationSums:
             float(total[0]), float(total[1]), n_listed, pair_block.n_pairs,
             codes[np.unique(pair_block.items)], np.unique(pair_block.judges),
         )  # fmt: skip
-
-
-def paired(rows: Codes, partners: Partners) -> tuple[Codes, Codes]:
-    """Return rows, and each of their partners."""
-    counts = partners.counts[rows]
-    begin = partners.starts[rows] - (np.cumsum(counts) - counts)
-    first = np.repeat(rows, counts)
-    return first, np.arange(first.size) + np.repeat(begin, counts)
 
 
 @dataclass(frozen=True)
@@ -503,7 +495,7 @@ def _pair_block(
     scored: _Scored, partners: Partners, rows: Codes, pairs_at_once: int
 ) -> tuple[PairBlock, int]:
     """Pair the rows with their partners; and the number of pairs, left out or not."""
-    first, second = paired(rows, partners)
+    first, second = partners.pairs(rows)
     pairs = scored.judges[first] * scored.n_judges + scored.judges[second]
     order = np.argsort(pairs, kind="stable")
     first, second = first[order], second[order]

@@ -15,6 +15,7 @@ import numpy as np
 
 from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
+from annot_pipeline.methods.numerics.distinct import is_new
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -111,7 +112,7 @@ class ItemLabels:
             (codes.items * j + codes.judges) * k + codes.labels, return_counts=True
         )
         item, judge, times = cells // k // j, cells // k % j, times.astype(np.float64)
-        is_first = np.append(True, np.diff(cells // k) > 0)[: cells.size]  # cells are sorted
+        is_first = is_new(cells // k)  # cells are sorted
         pairs, pair = (cells // k)[is_first], np.cumsum(is_first) - 1
         voters, voter, n_votes = pairs, pair, np.ones(pairs.size)
         if codes.families is not None:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.arrays import Codes
+from annot_pipeline.methods.numerics.distinct import is_new
 
 if TYPE_CHECKING:  # settings alone, which need Params, load no scipy
     from scipy.sparse import csr_array
@@ -147,8 +148,7 @@ class LabelMatrix:
             return np.asarray(np.bincount(item, minlength=self.votes.shape[0]), np.int64)
         judge = self.votes.indices // self.n_labels
         starts = self.votes.indptr
-        is_first = np.ones(judge.size, np.bool_)  # of its judge, on its item
-        is_first[1:] = judge[1:] != judge[:-1]
+        is_first = is_new(judge)  # of its judge, on its item
         is_first[starts[:-1][starts[:-1] < judge.size]] = True
         upto = np.concatenate([[0], np.cumsum(is_first)])
         return np.asarray(upto[starts[1:]] - upto[starts[:-1]], np.int64)

@@ -1,14 +1,18 @@
-"""Distinct numbers: counted where they are whole and of a narrow range, else sorted.
+"""Distinct numbers, runs of rows and groups, by codes.
 
-What `np.unique` gives, which always sorts: where the range holds a few times as many numbers as
+Distinct numbers are counted where they are whole and of a narrow range, else sorted: what
+`np.unique` gives, which always sorts: where the range holds a few times as many numbers as
 are given, one pass of counting does it in a tenth of the time.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
-from annot_pipeline.arrays import Codes, Floats
+import numpy as np
+import numpy.typing as npt
+
+from annot_pipeline.arrays import Codes, Flags, Floats
 
 WIDE = 4
 """Numbers in the range for each one given: where there are more, sorting takes less memory."""
@@ -89,6 +93,52 @@ def ordered_codes(values: Floats) -> tuple[Codes, int]:
         return (values - low).astype(np.int64), int(high - low) + 1
     distinct_values, codes = np.unique(values, return_inverse=True)
     return codes.reshape(-1), distinct_values.size
+
+
+def is_new(*keys: npt.NDArray[Any]) -> Flags:
+    """Return whether a row differs in one of the keys from the row before; the first one does."""
+    new = np.zeros(keys[0].size, np.bool_)
+    new[:1] = True
+    for key in keys:
+        new[1:] |= key[1:] != key[:-1]
+    return new
+
+
+def ranges(starts: Codes, sizes: Codes) -> Codes:
+    """Return start, ..., start + size - 1 of each range, one range after the other."""
+    before = np.cumsum(sizes) - sizes
+    return np.asarray(np.arange(sizes.sum()) + np.repeat(starts - before, sizes), np.int64)
+
+
+def places_within(sorted_groups: Codes) -> Codes:
+    """Return the place of each row among those of its group, from 0; rows are in order of group."""
+    return np.arange(sorted_groups.size) - np.searchsorted(sorted_groups, sorted_groups)
+
+
+def numbered_by_first(groups: npt.NDArray[Any]) -> Codes:
+    """Return groups numbered from 0 in the order of their first members."""
+    _, first, codes = np.unique(groups, return_index=True, return_inverse=True)
+    number = np.empty(first.size, np.int64)
+    number[np.argsort(first)] = np.arange(first.size)
+    return number[codes.reshape(-1)]
+
+
+def linked_groups(members: Codes, links: Codes, n_members: int) -> Codes:
+    """Return the group of each member, ``(n_members,)``: members of one link are in one group.
+
+    Parameters
+    ----------
+    members, links
+        ``(n,)`` codes: the member has the link.
+    n_members
+        Size of the code range.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    size = n_members + int(links.max(initial=-1)) + 1
+    graph = coo_array((np.ones(members.size), (members, n_members + links)), shape=(size, size))
+    return np.asarray(connected_components(graph, directed=False)[1][:n_members], np.int64)
 
 
 def _is_narrow(numbers: Codes) -> bool:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 
 from annot_pipeline.arrays import Codes, Floats
+from annot_pipeline.methods.numerics.distinct import is_new
 from annot_pipeline.methods.numerics.whole_numbers import WholeMatrix, WholeNumbers
 
 
@@ -37,9 +38,8 @@ def dense_ranks(group: Codes, values: npt.NDArray[Any]) -> Codes:
         ``(n,)`` ranks from 1.
     """
     order = np.lexsort((-values, group))
-    new_group = np.append(True, np.diff(group[order]) != 0)[: group.size]
-    step = np.cumsum(new_group | np.append(True, np.diff(values[order]) != 0)[: group.size])
-    start = np.maximum.accumulate(np.where(new_group, step, 0))
+    step = np.cumsum(is_new(group[order], values[order]))
+    start = np.maximum.accumulate(np.where(is_new(group[order]), step, 0))
     rank = np.empty_like(order)
     rank[order] = step - start + 1
     return np.asarray(rank)

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from annot_pipeline.arrays import Codes, Flags, Floats
+from annot_pipeline.methods.numerics.distinct import places_within
 from annot_pipeline.methods.numerics.rounding import comparable
 from annot_pipeline.methods.planning.partners import draw_partners, states
 
@@ -161,7 +162,7 @@ def _hits_of_unjudged(
     """Return HITs of items without judgments, by group in random order."""
     fresh = rng.permutation(fresh)
     fresh = fresh[np.argsort(group[fresh], kind="stable")]
-    positions = _place_in_group(group[fresh])
+    positions = places_within(group[fresh])
     hit_of_group = positions // n
     # HITs in random order, so that a budget cuts no group short
     hit, n_in_hit = np.unique(
@@ -229,7 +230,7 @@ def _seeds(
         (rng.random(judged_items.size), -variance[judged_items], group[judged_items])
     )
     items = judged_items[order]
-    positions = _place_in_group(group[items])
+    positions = places_within(group[items])
     quota = (np.bincount(group[judged_items]) // n)[group[items]]
     eligible = items[positions < quota]
     chance = _share_of_equals(group[items], variance[items], positions < quota)[positions < quota]
@@ -263,12 +264,6 @@ def _random_hits(
         hits[row] = item, *picks[picks != item][: n - 1]
         probability[row] = 1 / items.size, *(1 / (pool.size - np.arange(1, n)))
     return hits, np.full(hits.shape, RANDOM), probability
-
-
-def _place_in_group(sorted_groups: Codes) -> Codes:
-    """Return the place of each item in its group, for groups that stand together."""
-    start = np.searchsorted(sorted_groups, sorted_groups)
-    return np.asarray(np.arange(sorted_groups.size) - start, np.int64)
 
 
 class _Groups:

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from annot_pipeline.arrays import Codes
 from annot_pipeline.methods.comparisons.comparison_graphs import ComparisonGraphs
+from annot_pipeline.methods.numerics.distinct import is_new
 
 _DRAWS = 8
 """Random pairs tried before all pairs are listed; either way each one left is equally likely."""
@@ -129,7 +130,7 @@ def isolated_top_pairs(graph: npt.ArrayLike, graphs: ComparisonGraphs) -> TopPai
     vertex = np.unique(graphs.component, return_index=True)[1]
     top = vertex[graphs.n_dominated_by[vertex] == 0]
     top = top[np.lexsort((top, -graphs.dominance[top], codes[top]))]
-    start = np.flatnonzero(np.append(True, np.diff(codes[top]) != 0)[: top.size])
+    start = np.flatnonzero(is_new(codes[top]))
     start = start[np.diff(np.append(start, top.size)) > 1]
     return TopPairs(codes[top[start]], top[start], top[start + 1])
 

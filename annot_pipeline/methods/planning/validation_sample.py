@@ -19,22 +19,19 @@ well needs no more.
 
 Assumes that items are drawn evenly within a stratum, without replacement, and independently of the
 earlier sample. Degenerate input: a stratum without deviations gets the least number of items;
-strata of fewer items are drawn whole; a target below what all items together give is not reached
-(`reaches_target` is False). What does not belong here: what the strata are, and how far people
+strata of fewer items are drawn whole; a target below what all items together give is not
+reached. What does not belong here: what the strata are, and how far people
 differ from a model.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-Codes: TypeAlias = npt.NDArray[np.int64]
-Floats: TypeAlias = npt.NDArray[np.float64]
-Flags: TypeAlias = npt.NDArray[np.bool_]
+from annot_pipeline.arrays import Codes, Flags, Floats
+from annot_pipeline.methods.numerics.distinct import places_within
 
 LEAST = 2
 """Items drawn from each stratum at least, without which its spread is not known."""
@@ -219,7 +216,7 @@ def draw_strata(stratum: Codes, allocation: Codes, rng: np.random.Generator) -> 
     """
     order = np.lexsort((rng.random(stratum.size), stratum))
     ordered = stratum[order]
-    rank = np.arange(order.size) - np.searchsorted(ordered, ordered)
+    rank = places_within(ordered)
     is_drawn = np.zeros(stratum.size, np.bool_)
     quota = np.append(allocation, 0)[ordered]  # of code -1, the last: none
     is_drawn[order[rank < quota]] = True

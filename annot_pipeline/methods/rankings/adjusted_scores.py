@@ -34,6 +34,7 @@ import numpy as np
 
 from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.numerics.blocks import Blocks
+from annot_pipeline.methods.numerics.distinct import linked_groups
 from annot_pipeline.methods.numerics.moments import Additive
 from annot_pipeline.methods.rankings.cluster_variance import LEAST
 from annot_pipeline.methods.rankings.inference import FEW, ClusterVariance, SystemEstimates
@@ -251,25 +252,7 @@ def _components(judgments: Floats, params: ScoreParams) -> Codes:
     if params.judges == "random":
         return np.where(is_used, 0, 1 + np.arange(is_used.size))
     judges, systems = np.nonzero(judgments)
-    return connected_systems(judges, systems, is_used.size)
-
-
-def connected_systems(judges: Codes, systems: Codes, n_systems: int) -> Codes:
-    """Return components of systems that chains of judges connect, ``(n_systems,)``.
-
-    Parameters
-    ----------
-    judges, systems
-        ``(n,)`` codes: the judge judged the system.
-    n_systems
-        Size of the code range; a system without judges is a component of its own.
-    """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    size = n_systems + int(judges.max(initial=-1)) + 1
-    graph = coo_array((np.ones(judges.size), (systems, n_systems + judges)), shape=(size, size))
-    return np.asarray(connected_components(graph, directed=False)[1][:n_systems], np.int64)
+    return linked_groups(systems, judges, is_used.size)
 
 
 def _split_singular(matrix: Floats, totals: Floats, component: Codes) -> Codes:

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from annot_pipeline.arrays import Codes, Floats
+from annot_pipeline.methods.numerics.distinct import linked_groups, numbered_by_first
 from annot_pipeline.methods.numerics.moments import Additive
 
 if TYPE_CHECKING:
@@ -178,23 +178,7 @@ def document_clusters(segments: Codes, documents: Codes, n_segments: int) -> Cod
     n_segments
         Size of the code range.
     """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     is_named = documents != NO_DOCUMENT
     if not is_named.any():
         return None
-    segments, documents = segments[is_named], documents[is_named]
-    size = n_segments + int(documents.max()) + 1
-    graph = coo_array(
-        (np.ones(segments.size), (segments, n_segments + documents)), shape=(size, size)
-    )
-    return by_first_segment(connected_components(graph, directed=False)[1][:n_segments])
-
-
-def by_first_segment(clusters: npt.ArrayLike) -> Codes:
-    """Return clusters numbered from 0 in the order of their first segments."""
-    _, first, codes = np.unique(np.asarray(clusters), return_index=True, return_inverse=True)
-    number = np.empty(first.size, np.int64)
-    number[np.argsort(first)] = np.arange(first.size)
-    return number[codes.reshape(-1)]
+    return numbered_by_first(linked_groups(segments[is_named], documents[is_named], n_segments))

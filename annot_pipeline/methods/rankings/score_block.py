@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from annot_pipeline.arrays import Codes, Floats
-from annot_pipeline.methods.rankings.cluster_variance import by_first_segment
+from annot_pipeline.methods.numerics.distinct import is_new, numbered_by_first
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -65,7 +65,7 @@ class ScoreBlock:
         ``clusters``: ``(n_segments,)`` codes in any order. Segments of one become neighbours.
         """
         if clusters is not None:
-            clusters = by_first_segment(clusters)
+            clusters = numbered_by_first(clusters)
             in_clusters = np.argsort(clusters, kind="stable")
             code = np.empty_like(in_clusters)
             code[in_clusters] = np.arange(code.size)
@@ -154,7 +154,7 @@ class ScoreBlock:
     def judge_of_segment(self) -> Codes:
         """Return code of the cell (segment, judge) of each judgment, ``(n_scores,)``."""
         key = self.segments * self.n_judges + self.judges
-        return np.asarray(np.cumsum(np.append(True, np.diff(key) > 0)[: key.size]) - 1, np.int64)
+        return np.asarray(np.cumsum(is_new(key)) - 1, np.int64)
 
     @cached_property
     def judge_of_cluster(self) -> Codes:

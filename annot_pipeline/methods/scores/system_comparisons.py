@@ -16,6 +16,7 @@ import numpy as np
 
 from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.judges.grouped_tests import rank_sums
+from annot_pipeline.methods.numerics.distinct import ranges
 from annot_pipeline.methods.numerics.moments import means
 
 ROWS = 1_000_000
@@ -63,7 +64,7 @@ def compare_systems(
     for pairs in _groups_of_pairs(sizes[first] + sizes[second], rows_at_once):
         a, b = first[pairs], second[pairs]
         sides = np.stack([a, b], axis=1).reshape(-1)
-        rows = _ranges(starts[sides], sizes[sides])
+        rows = ranges(starts[sides], sizes[sides])
         side = np.repeat(np.arange(sides.size), sizes[sides])
         test = rank_sums(
             side >> 1, codes[rows], (side & 1) == 1, n_groups=a.size, n_values=distinct.size
@@ -83,10 +84,3 @@ def _groups_of_pairs(sizes: Codes, rows_at_once: int) -> list[slice]:
     ends = np.flatnonzero(np.diff(group)) + 1
     bounds = [0, *ends.tolist(), sizes.size]
     return [slice(a, b) for a, b in pairwise(bounds) if b > a]
-
-
-def _ranges(starts: Codes, sizes: Codes) -> Codes:
-    """Return the ranges start, ..., start + size - 1, one after the other."""
-    ends = np.cumsum(sizes)
-    total = int(ends[-1]) if ends.size else 0
-    return np.asarray(np.arange(total) + np.repeat(starts - (ends - sizes), sizes))

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.arrays import Codes, Floats
+from annot_pipeline.methods.numerics.distinct import is_new
 from annot_pipeline.methods.numerics.moments import moments
 
 Arithmetic = Literal["exact", "wmt"]
@@ -149,17 +150,10 @@ def longest_constant_runs(
     """
     keys = [judges, sittings, *order]
     sequence = np.lexsort(keys[::-1])
-    who, ordered_scores = judges[sequence], scores[sequence]
-    same = np.ones(max(sequence.size - 1, 0), np.bool_)
-    for key in keys:
-        same &= key[sequence][1:] == key[sequence][:-1]
+    who = judges[sequence]
     unknown = np.zeros(n_judges, np.bool_)
-    unknown[who[1:][same]] = True
-    starts = np.ones(sequence.size, np.bool_)
-    when = sittings[sequence]
-    same_sitting = (who[1:] == who[:-1]) & (when[1:] == when[:-1])
-    starts[1:] = ~same_sitting | (ordered_scores[1:] != ordered_scores[:-1])
-    first = np.flatnonzero(starts)
+    unknown[who[~is_new(*(key[sequence] for key in keys))]] = True
+    first = np.flatnonzero(is_new(who, sittings[sequence], scores[sequence]))
     lengths = np.diff(np.append(first, sequence.size))
     longest = np.zeros(n_judges, np.int64)
     np.maximum.at(longest, who[first], lengths)

@@ -15,6 +15,7 @@ import pyarrow as pa
 from annot_pipeline.arrays import Codes, Flags
 from annot_pipeline.methods.judges.label_chance import LabelChance, label_chance
 from annot_pipeline.methods.judges.label_copies import LabelCopies, label_copies
+from annot_pipeline.methods.numerics.distinct import linked_groups
 from annot_pipeline.runtime.hash_values import hash_values
 from annot_pipeline.runtime.indexing import index
 from annot_pipeline.stages.judges.control_scores import Units
@@ -78,14 +79,7 @@ class LabelTask:
     @cached_property
     def component(self) -> Codes:
         """Return the component of each judge, ``(n_judges,)``: who is linked by shared items."""
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
-        n = self.pair.size + self.n_items
-        ones, columns = np.ones(self.items.size, np.int8), self.pair.size + self.items
-        links = coo_array((ones, (self.judges, columns)), shape=(n, n))
-        component: Codes = connected_components(links, directed=False)[1][: self.pair.size]
-        return component.astype(np.int64)
+        return linked_groups(self.judges, self.items, self.pair.size)
 
     def linked(self, fewest: int) -> Iterator[tuple[Codes, LabelTask]]:
         """Yield each group of linked judges of at least ``fewest``, with their answers."""

@@ -18,6 +18,7 @@ from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.config import Ranking
 from annot_pipeline.methods.comparisons.clusters import clusters
 from annot_pipeline.methods.numerics.bootstrap import SegmentScores, resample_segments
+from annot_pipeline.methods.numerics.distinct import numbered_by_first
 from annot_pipeline.methods.numerics.moments import means
 from annot_pipeline.methods.numerics.multiplicity import adjust
 from annot_pipeline.methods.numerics.rounding import comparable
@@ -76,7 +77,8 @@ def adjusted_rankings(scores: SystemScores, context: RankingContext) -> Ranked:
         if not is_scaled:
             metrics = inference_metrics(inference, counts.segments_of_judge > 0)
             headline = replace(fitted, estimates=estimates)
-        component = _numbered(np.where(has_score, estimates.component, -1))
+        component = np.full(has_score.size, -1)
+        component[has_score] = numbered_by_first(estimates.component[has_score])
         rankings.append(
             MethodRanking(
                 method, values, inference.rank, component, *counts.by_system,
@@ -112,17 +114,6 @@ def _adjusted_reasons(
             members = few(names, component == own)
             reasons[code].insert(0, why_separate(connected, own, members))
     return reasons
-
-
-def _numbered(component: Codes) -> Codes:
-    """Return components numbered from 0 by their first system; -1 stays."""
-    numbered = np.full(component.size, -1)
-    codes = component[component >= 0]
-    _, first, code = np.unique(codes, return_index=True, return_inverse=True)
-    order = np.empty(first.size, np.int64)
-    order[np.argsort(first)] = np.arange(first.size)
-    numbered[component >= 0] = order[code.reshape(-1)]
-    return numbered
 
 
 def _names_of_components(names: Sequence[str], component: Codes) -> list[list[str]]:

@@ -24,9 +24,9 @@ from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.config import Standardize
 from annot_pipeline.contracts import ORDINARY, TEXT
 from annot_pipeline.methods.numerics.blocks import Blocks, InMemoryBlocks
+from annot_pipeline.methods.numerics.distinct import linked_groups
 from annot_pipeline.methods.numerics.moments import Additive, means, sums
 from annot_pipeline.methods.numerics.rounding import comparable
-from annot_pipeline.methods.rankings.adjusted_scores import connected_systems
 from annot_pipeline.methods.rankings.cluster_variance import document_clusters
 from annot_pipeline.methods.rankings.score_block import ScoreBlock
 from annot_pipeline.methods.scores.cell_means import CellMeans, cell_means
@@ -145,7 +145,7 @@ class SystemScores:
     def connected(self) -> Codes:
         """Return components of systems that judges connect; -1 without judgments of judges kept."""
         pairs = np.concatenate(self.blocks.map(_judge_systems), axis=1)
-        component = connected_systems(pairs[0], pairs[1], len(self.names))
+        component = linked_groups(pairs[1], pairs[0], len(self.names))
         without = np.ones(component.size, np.bool_)
         without[pairs[1]] = False
         component = np.where(without, -1, component)
