@@ -1,52 +1,16 @@
-"""Ratings that agreement is measured on, and rows of the table `agreement`."""
+"""Rows of the table `agreement`, and when they have an interval."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
 
-from annot_pipeline.arrays import Codes
 from annot_pipeline.contracts.table import NO_ROUNDS
-from annot_pipeline.runtime.indexing import is_in
 
 Row = dict[str, Any]
 UNFILTERED = "_unfiltered"
 """Behind the names of statistics that count all judges, where some are left out."""
-
-
-@dataclass(frozen=True)
-class Ratings:
-    """Codes of items (of item and criterion) and judges, and what was given."""
-
-    items: Codes
-    judges: Codes
-    values: npt.NDArray[Any]
-    names: tuple[str, ...] = ()  # labels
-
-    def only(self, rows: npt.NDArray[np.bool_], values: npt.NDArray[Any]) -> Ratings:
-        """Return some of the ratings, with other values."""
-        return Ratings(self.items[rows], self.judges[rows], values[rows])
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """Return sizes of the code ranges, as the methods take them."""
-        return {
-            "n_items": int(self.items.max(initial=-1)) + 1,
-            "n_judges": int(self.judges.max(initial=-1)) + 1,
-        }
-
-
-def of_task(table: pa.Table, task: str) -> pa.Table:
-    """Return the rows of a task; a view of the table where they stand together."""
-    is_of = is_in(table["task"], (task,)).to_numpy()
-    places = np.flatnonzero(is_of)
-    if places.size and places[-1] - places[0] + 1 == places.size:
-        return table.slice(places[0], places.size)
-    return table.filter(pa.array(is_of))
 
 
 NO_VARIATION = "no interval: the statistic is the same in all bootstrap rounds"
