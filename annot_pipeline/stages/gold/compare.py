@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.arrays import Floats
+from annot_pipeline.arrays import Flags, Floats
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.contracts.table import NO_ROUNDS
 from annot_pipeline.methods.numerics.intervals import Changes, change_intervals
@@ -39,6 +39,10 @@ CHANCE_CORRECTED = re.compile("kappa|alpha|spearman")
 """Statistics of agreement that do not rise with the number of items of one class."""
 
 
+Estimates = tuple[Floats, tuple[Floats, Floats]]
+"""Values, and the ends of their intervals."""
+
+
 def agreement_changes(rows: pa.Table) -> tuple[pa.Table, list[Change]]:
     """Return changes of agreement with intervals, and significant falls, largest first.
 
@@ -52,18 +56,16 @@ def agreement_changes(rows: pa.Table) -> tuple[pa.Table, list[Change]]:
         Statistics with ``released``, ``now``, the ends of their intervals, ``reason`` why there is
         none now, and ``items``.
     """
-    (before, before_ends), (after, after_ends) = (_ends(rows, n) for n in ("released", "now"))
-    changes = change_intervals(before, before_ends, after, after_ends)
-    table = _with(rows, changes)
+    (before, before_ends), (after, after_ends) = sides = [
+        _ends(rows, name) for name in ("released", "now")
+    ]
+    table, changes = _with_changes(rows, sides)
     is_known = is_in(rows["reason"], (NO_ROUNDS,)).to_numpy()
     is_known |= _has_ends(before, before_ends) & _has_ends(after, after_ends)
-    is_fall = changes.beyond & (changes.change < 0) & is_known
-    falls = [
-        _change(row, f"{row['task']} {row['statistic']}", row["items"])
-        for row in table.filter(pa.array(is_fall)).to_pylist()
-        if CHANCE_CORRECTED.search(row["statistic"])
-    ]  # fmt: skip
-    return table, _largest(falls)
+    names = rows["statistic"].to_pylist()
+    is_corrected = np.array([bool(CHANCE_CORRECTED.search(name)) for name in names], np.bool_)
+    is_fall = changes.beyond & (changes.change < 0) & is_known & is_corrected
+    return table, _clear_changes(table, is_fall, "statistic", ("items",))
 
 
 def prevalence_changes(rows: pa.Table) -> tuple[pa.Table, list[Change]]:
@@ -78,14 +80,9 @@ def prevalence_changes(rows: pa.Table) -> tuple[pa.Table, list[Change]]:
     for name in ("released", "now"):
         share, items = (_floats(rows, column) for column in (name, f"{name}_items"))
         sides.append((share, wilson_interval(np.clip(share, 0, 1) * items, items)))
-    (before, before_ends), (after, after_ends) = sides
-    changes = change_intervals(before, before_ends, after, after_ends)
-    table = _with(rows, changes)
-    shifts = [
-        _change(row, f"{row['task']} {row['label']}", min(row["released_items"], row["now_items"]))
-        for row in table.filter(pa.array(changes.beyond)).to_pylist()
-    ]  # fmt: skip
-    return table, _largest(shifts)
+    table, changes = _with_changes(rows, sides)
+    counts = ("released_items", "now_items")
+    return table, _clear_changes(table, changes.beyond, "label", counts)
 
 
 def drift_changes(rows: pa.Table) -> tuple[pa.Table, list[Change]]:
@@ -109,24 +106,30 @@ def drift_changes(rows: pa.Table) -> tuple[pa.Table, list[Change]]:
             variance = np.maximum(squares - n * mean**2, 0) / (n - 1)
             half = Z * np.sqrt(variance / n)
         sides.append((mean, (mean - half, mean + half)))
-    (before, before_ends), (after, after_ends) = sides
-    changes = change_intervals(before, before_ends, after, after_ends)
-    table = _with(rows, changes)
-    is_known = ~np.isnan(before_ends[0]) & ~np.isnan(after_ends[0])
-    clear_falls = table.filter(pa.array(changes.beyond & (changes.change < 0) & is_known))
-    falls = [
-        _change(row, f"{row['task']} {row['judge']}", min(row["released_items"], row["new_items"]))
-        for row in clear_falls.to_pylist()
-    ]  # fmt: skip
-    return table, _largest(falls)
+    table, changes = _with_changes(rows, sides)
+    is_known = ~np.isnan([low for _, (low, _) in sides]).any(axis=0)
+    is_fall = changes.beyond & (changes.change < 0) & is_known
+    return table, _clear_changes(table, is_fall, "judge", ("released_items", "new_items"))
 
 
-def _change(row: Mapping[str, Any], name: str, items: int) -> Change:
-    low, high = row["change_low"], row["change_high"]
-    return Change(name=name, change=row["change"], low=low, high=high, items=items)
+def _clear_changes(
+    table: pa.Table, is_clear: Flags, what: str, counts: Sequence[str]
+) -> list[Change]:
+    """Return some of the changes, largest first; their items are the fewer of ``counts``."""
+    changes = [
+        Change(
+            name=f"{row['task']} {row[what]}",
+            change=row["change"],
+            low=row["change_low"],
+            high=row["change_high"],
+            items=min(row[count] for count in counts),
+        )
+        for row in table.filter(pa.array(is_clear)).to_pylist()
+    ]
+    return sorted(changes, key=lambda row: (-abs(row["change"]), row["name"]))
 
 
-def _ends(rows: pa.Table, name: str) -> tuple[Floats, tuple[Floats, Floats]]:
+def _ends(rows: pa.Table, name: str) -> Estimates:
     value, low, high = (_floats(rows, f"{name}{end}") for end in ("", "_low", "_high"))
     return value, (low, high)
 
@@ -142,16 +145,17 @@ def _floats(rows: pa.Table, name: str) -> Floats:
     return values
 
 
-def _with(rows: pa.Table, changes: Changes) -> pa.Table:
+def _with_changes(rows: pa.Table, sides: Sequence[Estimates]) -> tuple[pa.Table, Changes]:
+    """Return rows with the change from the first side to the second, and its interval."""
+    (before, before_ends), (after, after_ends) = sides
+    changes = change_intervals(before, before_ends, after, after_ends)
     for name, values in (
-        ("change", changes.change), ("change_low", changes.low), ("change_high", changes.high)
-    ):  # fmt: skip
+        ("change", changes.change),
+        ("change_low", changes.low),
+        ("change_high", changes.high),
+    ):
         rows = rows.append_column(name, pa.array(values))
-    return rows
-
-
-def _largest(changes: list[Change]) -> list[Change]:
-    return sorted(changes, key=lambda row: (-abs(row["change"]), row["name"]))
+    return rows, changes
 
 
 COMPARED = {
