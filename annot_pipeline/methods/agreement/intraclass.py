@@ -20,17 +20,18 @@ TAIL = 0.975
 
 
 @dataclass(frozen=True)
-class Correlation:
-    """A correlation with its 95% interval; NaN where there is none."""
+class Statistic:
+    """A value with its 95% interval, NaN where there is none, and the reason of what is missing."""
 
     value: float
     low: float = np.nan
     high: float = np.nan
+    reason: str | None = None
 
 
 @dataclass(frozen=True)
 class Intraclass:
-    """Correlations of crossed scores, and the sizes of the design.
+    """Statistics of crossed scores, and the sizes of the design.
 
     Parameters
     ----------
@@ -40,9 +41,9 @@ class Intraclass:
         Of the design.
     """
 
-    icc_1: Correlation
-    icc_2_1: Correlation
-    icc_k: Correlation
+    icc_1: Statistic
+    icc_2_1: Statistic
+    icc_k: Statistic
     n_items: int
     n_judges: int
 
@@ -128,24 +129,24 @@ def intraclass(blocks: Blocks[ScoreBlock], center: float) -> tuple[ItemSums, Int
     )  # fmt: skip
 
 
-def _one_way(rows: float, within: float, n: int, k: int) -> Correlation:
+def _one_way(rows: float, within: float, n: int, k: int) -> Statistic:
     value = (rows - within) / (rows + (k - 1) * within)
     if within <= 0:
-        return Correlation(value)
+        return Statistic(value)
     ratio = rows / within
     low = ratio / _quantile(n - 1, n * (k - 1))
     high = ratio * _quantile(n * (k - 1), n - 1)
-    return Correlation(value, *((end - 1) / (end + k - 1) for end in (low, high)))
+    return Statistic(value, (low - 1) / (low + k - 1), (high - 1) / (high + k - 1))
 
 
 def _two_way(
     rows: float, columns: float, error: float, n: int, k: int, *, single: bool
-) -> Correlation:
+) -> Statistic:
     """Return ICC(2,1), or ICC(k) of the mean; the interval is by Satterthwaite's freedom."""
     width = k if single else 1
     value = (rows - error) / (rows + (width - 1) * error + width / n * (columns - error))
     if value >= 1 or columns + error <= 0:
-        return Correlation(value)
+        return Statistic(value)
     a = width * value / (n * (1 - value))
     b = 1 + width * value * (n - 1) / (n * (1 - value))
     parts = (a * columns) ** 2 / (k - 1) + (b * error) ** 2 / ((n - 1) * (k - 1))
@@ -154,7 +155,7 @@ def _two_way(
     spread = k * columns + (k * n - k - n) * error if single else columns - error
     low = n * (rows - below * error) / (below * spread + n * rows)
     high = n * (above * rows - error) / (spread + n * above * rows)
-    return Correlation(value, low, high)
+    return Statistic(value, low, high)
 
 
 def _quantile(first: float, second: float) -> float:

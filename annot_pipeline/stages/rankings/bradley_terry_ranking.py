@@ -51,6 +51,7 @@ from annot_pipeline.stages.rankings.ranking_rows import (
     inference_metrics,
     inference_reasons,
     ranks_within,
+    unranked,
 )
 from annot_pipeline.stages.rankings.system_comparisons import SystemComparisons
 
@@ -65,14 +66,9 @@ def bradley_terry_rankings(task: SystemComparisons, context: RankingContext) -> 
     return rank_by_strengths(task, context, METHOD)
 
 
-def unranked(task: SystemComparisons, method: str, reason: str) -> Ranked:
-    """Return a ranking without scores and ranks, for one reason."""
-    n = len(task.names)
-    none = np.zeros(n, np.int64)
+def _unranked(task: SystemComparisons, method: str, reason: str) -> Ranked:
     reasons = [[reason if is_compared else NOT_KEPT] for is_compared in task.part >= 0]
-    return Ranked([MethodRanking(
-        method, np.full(n, np.nan), none, none - 1, task.n_segments, task.n_comparisons, reasons
-    )])  # fmt: skip
+    return Ranked([unranked(method, task.n_segments, task.n_comparisons, reasons)])
 
 
 def rank_by_strengths(
@@ -96,7 +92,7 @@ def rank_by_strengths(
     n = len(task.names)
     if n > context.most_systems:
         why = f"more than {context.most_systems} systems: no Bradley-Terry"
-        return unranked(task, method, why)
+        return _unranked(task, method, why)
     is_order_known = ranking.shown_order == "as_listed"
     block, one_order, n_inestimable = _block(task, is_known=is_order_known)
     if covariates:
@@ -295,11 +291,11 @@ def length_rankings(task: SystemComparisons, context: RankingContext) -> Ranked:
     lengths = task.length_difference
     has_texts = np.zeros(task.first.size, np.bool_) if lengths is None else ~np.isnan(lengths)
     if lengths is None or not has_texts.any():
-        return unranked(task, AT_EQUAL_LENGTH, NO_TEXTS)
+        return _unranked(task, AT_EQUAL_LENGTH, NO_TEXTS)
     compared = _with_texts(task, has_texts)
     reason = _why_not(compared, lengths[has_texts])
     if reason is not None:
-        return unranked(task, AT_EQUAL_LENGTH, reason)
+        return _unranked(task, AT_EQUAL_LENGTH, reason)
     ranked = rank_by_strengths(compared, context, AT_EQUAL_LENGTH, {COVARIATE: lengths[has_texts]})
     n_left_out = int((~has_texts).sum())
     ranked.metrics[AT_EQUAL_LENGTH]["comparisons_without_text"] = n_left_out

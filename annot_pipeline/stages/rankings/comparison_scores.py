@@ -31,6 +31,7 @@ from annot_pipeline.stages.rankings.ranking_rows import (
     MethodRanking,
     Ranked,
     RankingContext,
+    bootstrap_intervals,
     few,
     ranks_within,
 )
@@ -38,7 +39,6 @@ from annot_pipeline.stages.rankings.score_rankings import (
     DOCUMENTS_REPEAT,
     FEW_SEGMENTS,
     JUDGES_REPEAT,
-    TAILS,
 )
 from annot_pipeline.stages.rankings.system_comparisons import SystemComparisons
 
@@ -262,8 +262,4 @@ def _interval(task: SystemComparisons, parts: list[Floats], n_segments: Codes) -
         return None
     rounds = comparable(np.concatenate(parts))
     enough = (n_segments >= CONFIRMED_SEGMENTS) | ~task.has_segment.any()
-    enough &= ~np.isnan(rounds).all(axis=0) & ~task.only_ties(task.part)
-    low, high = np.full((2, enough.size), np.nan)
-    if enough.any():
-        low[enough], high[enough] = np.nanquantile(rounds[:, enough], TAILS, axis=0)
-    return low, high
+    return bootstrap_intervals(rounds, enough & ~task.only_ties(task.part))

@@ -30,6 +30,7 @@ from annot_pipeline.methods.rankings.inference import (
     SystemEstimates,
 )
 from annot_pipeline.runtime.indexing import names_of
+from annot_pipeline.stages.shared.columns import nulls_for_nan
 
 NAMED = 5
 """Systems that a reason names."""
@@ -249,6 +250,24 @@ def ranking_tables(
     }  # fmt: skip
 
 
+def unranked(
+    method: str, n_segments: Codes, n_judgments: Codes, reasons: Sequence[list[str]]
+) -> MethodRanking:
+    """Return a ranking without scores and ranks, for these reasons."""
+    none = np.zeros(len(reasons), np.int64)
+    missing = np.full(len(reasons), np.nan)
+    return MethodRanking(method, missing, none, none - 1, n_segments, n_judgments, reasons)
+
+
+def bootstrap_intervals(rounds: Floats, enough: Flags) -> tuple[Floats, Floats]:
+    """Return 95% intervals, ``(K,)`` ends each, of scores ``(n_rounds, K)`` that have enough."""
+    enough = enough & ~np.isnan(rounds).all(axis=0)
+    low, high = np.full((2, enough.size), np.nan)
+    if enough.any():
+        low[enough], high[enough] = np.nanquantile(rounds[:, enough], (0.025, 0.975), axis=0)
+    return low, high
+
+
 def ranks_within(values: Floats, group: Codes) -> Codes:
     """Return ranks in each group, 1 for the highest, ties 1 2 2 4; 0 for NaN."""
     ranked = np.zeros(values.shape, np.int64)
@@ -268,14 +287,14 @@ def _system_rows(
         "system": list(names),
         "headline": np.full(n, ranking.method == headline),
         "rank": pa.array(ranking.rank, mask=~has_rank),
-        "score": _null_nan(ranking.score),
+        "score": nulls_for_nan(ranking.score),
         "component": pa.array(component + 1, mask=~has_rank | bool(component.max(initial=0) == 0)),
         "n_segments": ranking.n_segments,
         "n_judgments": ranking.n_judgments,
         "reason": pa.array(["; ".join(reasons) or None for reasons in ranking.reasons], TEXT),
     }
     if ranking.low is not None and ranking.high is not None:
-        columns |= {"ci_low": _null_nan(ranking.low), "ci_high": _null_nan(ranking.high)}
+        columns |= {"ci_low": nulls_for_nan(ranking.low), "ci_high": nulls_for_nan(ranking.high)}
     if ranking.inference is not None:
         columns |= _inference_columns(ranking.inference, component)
     if ranking.rank_sum is not None:
@@ -323,30 +342,26 @@ def _pair_rows(task: str, names: Sequence[str], ranking: MethodRanking, headline
         }
         texts = pa.array([reasons.get(code) for code in range(max(reasons) + 1)], TEXT)
         columns |= {
-            "difference": _null_nan(inference.difference[a, b]),
-            "ci_low": _null_nan(inference.low[a, b]),
-            "ci_high": _null_nan(inference.high[a, b]),
-            "standard_error": _null_nan(inference.error[a, b]),
-            "degrees_of_freedom": _null_nan(inference.degrees_of_freedom[a, b]),
-            "effective_judges": _null_nan(inference.effective_judges[a, b]),
-            "effective_segments": _null_nan(inference.effective_segments[a, b]),
-            "p_value": _null_nan(inference.p_value[a, b]),
-            "p_adjusted": _null_nan(inference.p_adjusted[a, b]),
+            "difference": nulls_for_nan(inference.difference[a, b]),
+            "ci_low": nulls_for_nan(inference.low[a, b]),
+            "ci_high": nulls_for_nan(inference.high[a, b]),
+            "standard_error": nulls_for_nan(inference.error[a, b]),
+            "degrees_of_freedom": nulls_for_nan(inference.degrees_of_freedom[a, b]),
+            "effective_judges": nulls_for_nan(inference.effective_judges[a, b]),
+            "effective_segments": nulls_for_nan(inference.effective_segments[a, b]),
+            "p_value": nulls_for_nan(inference.p_value[a, b]),
+            "p_adjusted": nulls_for_nan(inference.p_adjusted[a, b]),
             "a_beats_b": pa.array(inference.beats[a, b], mask=reason != TESTED),
             "reason": texts.take(pa.array(reason)),
         }
     if rank_sum is not None:
         p_value = rank_sum.p_value[a, b]
         columns |= {
-            "difference": _null_nan(rank_sum.difference[a, b]),
-            "wmt_p_value": _null_nan(p_value),
-            "wmt_p_adjusted": _null_nan(rank_sum.p_adjusted[a, b]),
+            "difference": nulls_for_nan(rank_sum.difference[a, b]),
+            "wmt_p_value": nulls_for_nan(p_value),
+            "wmt_p_adjusted": nulls_for_nan(rank_sum.p_adjusted[a, b]),
             "wmt_a_beats_b": pa.array(rank_sum.beats[a, b], mask=np.isnan(p_value)),
         }
     if ranking.sign_p_value is not None:
-        columns["sign_p_value"] = _null_nan(ranking.sign_p_value[a, b])
+        columns["sign_p_value"] = nulls_for_nan(ranking.sign_p_value[a, b])
     return SYSTEM_COMPARISONS.from_columns(columns)
-
-
-def _null_nan(values: Floats) -> pa.Array:
-    return pa.array(values, mask=np.isnan(values))

@@ -36,11 +36,13 @@ from annot_pipeline.stages.rankings.ranking_rows import (
     Ranked,
     RankingContext,
     RankSumTests,
+    bootstrap_intervals,
     few,
     inference_caveats,
     inference_metrics,
     inference_reasons,
     ranks_within,
+    unranked,
 )
 from annot_pipeline.stages.rankings.system_scores import Cells, ScoreCounts, SystemScores
 
@@ -91,11 +93,7 @@ def adjusted_rankings(scores: SystemScores, context: RankingContext) -> Ranked:
 
 
 def _unranked(method: str, counts: ScoreCounts, reason: str) -> MethodRanking:
-    """Return a ranking without scores and ranks, for one reason."""
-    n = counts.judgments.size
-    none = np.zeros(n, np.int64)
-    reasons = [[reason] for _ in range(n)]
-    return MethodRanking(method, np.full(n, np.nan), none, none - 1, *counts.by_system, reasons)
+    return unranked(method, *counts.by_system, [[reason] for _ in counts.judgments])
 
 
 def _adjusted_reasons(
@@ -132,7 +130,6 @@ def why_separate(connected: Codes, component: int, members: str) -> str:
     return f"{what}: ranked within component {component + 1} only ({members})"
 
 
-TAILS = (0.025, 0.975)
 NO_JUDGMENT = "no judgment that this method can use"
 JUDGES_REPEAT = "no interval: judges judge several segments, see the headline"
 DOCUMENTS_REPEAT = "no interval: segments of one document are not independent, see the headline"
@@ -208,11 +205,7 @@ def _bootstrap(task: SystemScores, ranking: Ranking, seed: int) -> list[tuple[Fl
     intervals = []
     for values, scores in zip(rounds, task.cells.values(), strict=True):
         n_segments = np.bincount(scores.systems, minlength=len(task.names))
-        enough = (n_segments >= CONFIRMED_SEGMENTS) & ~np.isnan(values).all(axis=0)
-        low, high = np.full((2, enough.size), np.nan)
-        if enough.any():
-            low[enough], high[enough] = np.nanquantile(values[:, enough], TAILS, axis=0)
-        intervals.append((low, high))
+        intervals.append(bootstrap_intervals(values, n_segments >= CONFIRMED_SEGMENTS))
     return intervals
 
 

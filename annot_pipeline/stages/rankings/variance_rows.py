@@ -6,18 +6,17 @@ correlations come from mean squares where every judge scored every item once, el
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pyarrow as pa
 
 from annot_pipeline.contracts import VARIANCE
-from annot_pipeline.methods.agreement.intraclass import Correlation, ItemSums, intraclass
+from annot_pipeline.methods.agreement.intraclass import ItemSums, Statistic, intraclass
 from annot_pipeline.methods.numerics.blocks import Blocks
 from annot_pipeline.methods.rankings.adjusted_scores import AdjustedScores, adjusted_scores
 from annot_pipeline.methods.rankings.detectable import detectable_difference
 from annot_pipeline.methods.rankings.inference import FEW, SystemEstimates
 from annot_pipeline.methods.rankings.score_block import ScoreBlock
+from annot_pipeline.stages.shared.columns import nulls_for_nan
 
 NOT_CROSSED = "not every judge scored every item once: from variance components, no interval"
 NO_REPEATS = "no item has scores of two judges"
@@ -27,16 +26,6 @@ THESE_ONLY = f"for these {{}} only: fewer than {FEW}"
 """Limits what `detectable_difference` speaks of: judges, segments or documents are not drawn."""
 NEGLIGIBLE = 1e-12
 """Variance, points squared, that is rounding."""
-
-
-@dataclass(frozen=True)
-class Statistic:
-    """A value with its interval and the reason of what is missing; NaN is null."""
-
-    value: float
-    low: float = np.nan
-    high: float = np.nan
-    reason: str | None = None
 
 
 def variance_rows(
@@ -62,22 +51,20 @@ def variance_rows(
     if crossed is None:
         statistics |= _from_components(statistics, sums, n_judges)
     else:
-        statistics |= {
-            name: _statistic(getattr(crossed, name)) for name in ("icc_1", "icc_2_1", "icc_k")
-        }
+        statistics |= {name: getattr(crossed, name) for name in ("icc_1", "icc_2_1", "icc_k")}
     statistics["judgments_per_item"] = Statistic(sums.per_item)
     if values.size > 1:
         statistics["detectable_difference"] = _detectable(adjusted)
     names = sorted(statistics)
+    chosen = [statistics[name] for name in names]
+    ends = np.array([(one.value, one.low, one.high) for one in chosen], np.float64).T
     columns = {
         "task": [task] * len(names),
         "statistic": names,
-        "value": _nulls([statistics[name].value for name in names]),
-        "ci_low": _nulls([statistics[name].low for name in names]),
-        "ci_high": _nulls([statistics[name].high for name in names]),
+        **dict(zip(("value", "ci_low", "ci_high"), map(nulls_for_nan, ends), strict=True)),
         "n_items": [sums.n_items] * len(names),
         "n_judges": [n_judges] * len(names),
-        "reason": [statistics[name].reason for name in names],
+        "reason": [one.reason for one in chosen],
     }
     return VARIANCE.from_columns(columns)
 
@@ -149,10 +136,6 @@ def _from_components(
     return {"icc_1": one, "icc_2_1": one, "icc_k": mean}
 
 
-def _statistic(correlation: Correlation) -> Statistic:
-    return Statistic(correlation.value, correlation.low, correlation.high)
-
-
 def _detectable(adjusted: AdjustedScores) -> Statistic:
     """Return the difference that most pairs of systems show, in the median pair."""
     variance, freedom = adjusted.estimates.variance()
@@ -171,8 +154,3 @@ def _limit(estimates: SystemEstimates) -> str | None:
     if estimates.segments is None:
         return THESE_ONLY.format("documents" if estimates.has_documents else "segments")
     return None
-
-
-def _nulls(values: list[float]) -> pa.Array:
-    numbers = np.array(values, np.float64)
-    return pa.array(numbers, mask=np.isnan(numbers))
