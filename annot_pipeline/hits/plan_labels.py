@@ -79,7 +79,6 @@ def label_slots(
     slots = Slots(
         items=asked,
         roles=[role] * asked.size,
-        draw=None,
         controls=[control] * asked.size,
         probability=np.full(asked.size, np.nan) if probability is None else probability,
         texts=[text if text and text.strip() else None for text in texts],

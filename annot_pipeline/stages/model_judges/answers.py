@@ -155,6 +155,12 @@ def task_answers(
     return replace(answers, items=replace(answers.items, probability=joined))
 
 
+def listed_items_of(rows: pa.Table, items: pa.Table) -> ListedItems:
+    """Return what rows of item tables say of the items of judgments."""
+    named = [c.cast(TEXT) for n in ("item", "item_a", "item_b") for c in rows[n].chunks]
+    return ListedItems.named([items], [pa.table({"item": pa.chunked_array(named, TEXT)})])
+
+
 def listed_probabilities(listed: pa.Table, task: str) -> dict[str, float]:
     """Return the selection probabilities that item tables give to items of a task, by name.
 

@@ -27,7 +27,7 @@ from annot_pipeline.methods.comparisons.comparison_graphs import (
     majority_outcomes,
 )
 from annot_pipeline.runtime.indexing import index
-from annot_pipeline.stages.planning.hit_plan import Question, TaskItems
+from annot_pipeline.stages.planning.hit_plan import Question, TaskItems, note_missing_texts
 
 Row = dict[str, Any]
 
@@ -162,7 +162,7 @@ def compared_outputs(
     texts = [bool((items.listed_value("text", n) or "").strip()) for n in range(len(names))]
     has_texts = any(texts)
     is_shown = np.array(texts, np.bool_) if has_texts else np.ones(len(names), np.bool_)
-    _note_texts(items, is_shown, notes, has_texts=has_texts)
+    note_missing_texts(items, texts, "output", notes)
     return ComparedOutputs(items, segment, first, second, outcome, same, alike, is_shown, has_texts)
 
 
@@ -243,17 +243,3 @@ def _digestible(segment: Codes, first: Codes, second: Codes, outcome: Codes, tie
     ties = np.sort(tied, axis=0)
     parts = (segment, rows[:, np.lexsort(rows[::-1])], ties[:, np.lexsort(ties[::-1])])
     return b"".join(np.ascontiguousarray(part, np.int64).tobytes() for part in parts)
-
-
-def _note_texts(items: TaskItems, has_text: Flags, notes: list[str], *, has_texts: bool) -> None:
-    task = items.question.task
-    if not has_texts and items.names:
-        system = ", which may reveal the system" * any(s is not None for s in items.systems)
-        notes.append(
-            f"{task}: no output has a text: judges see its name{system}; map text under items"
-        )
-    if not has_text.all():
-        notes.append(
-            f"{task}: {int((~has_text).sum()):,} outputs without a text are left out; list them, "
-            "with text, under items"
-        )

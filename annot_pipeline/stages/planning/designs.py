@@ -22,9 +22,8 @@ from annot_pipeline.stages.model_judges.answers import listed_probabilities
 from annot_pipeline.stages.planning.hit_plan import (
     HIT_PLAN,
     CannotPlanError,
+    PlannedTask,
     Question,
-    Slots,
-    TaskItems,
     plan_table,
 )
 from annot_pipeline.stages.planning.listed_items import (
@@ -180,27 +179,6 @@ def _scale_and_criteria(
 SCORED = "HITs are planned for tasks of kind scalar; name the kind under tasks, or list items"
 
 
-@dataclass(frozen=True, eq=False)
-class PlannedTask:
-    """The next HITs of a task.
-
-    Parameters
-    ----------
-    items, slots
-        What is asked about, and where in which HIT.
-    effort
-        Of adequacy: how many questions the comparisons save.
-    summary, probabilities
-        Of a sample: what it is for, and `SELECTION_PROBABILITIES`.
-    """
-
-    items: TaskItems
-    slots: Slots
-    effort: Mapping[str, int] | None = None
-    summary: Mapping[str, Any] | None = None
-    probabilities: pa.Table | None = None
-
-
 @dataclass(frozen=True)
 class Design:
     """How the next batch is chosen.
@@ -248,20 +226,21 @@ def _adequacy(question: Question, inputs: PlanningInputs) -> PlannedTask:
         outputs = inputs.compared(Question(name, ask="compare"), labelled_by=question.task)
         adequate = declaration.adequacy.adequate if declaration.adequacy else ()
         compared.append(ComparedTask(outputs, declaration.references, adequate))
-    plan = plan_adequacy(question, compared, inputs.tables.votes, inputs.settings, inputs.notes)
-    return PlannedTask(plan.items, plan.slots, effort=plan.effort)
+    return plan_adequacy(question, compared, inputs.tables.votes, inputs.settings, inputs.notes)
 
 
 def _validate(question: Question, inputs: PlanningInputs) -> PlannedTask:
     task, tables = question.task, inputs.tables
     if tables.judgments is None:
         raise CannotPlanError("it has no judgments yet: let a model judge its items first")
-    sample = plan_validation(
-        question, tables.judgments[task], tables.items, inputs.listed.rows(task),
-        listed_probabilities(tables.probabilities, task), inputs.settings, inputs.notes,
-    )  # fmt: skip
-    return PlannedTask(
-        sample.items, sample.slots, summary=sample.summary, probabilities=sample.probabilities
+    return plan_validation(
+        question,
+        tables.judgments[task],
+        tables.items,
+        inputs.listed.rows(task),
+        listed_probabilities(tables.probabilities, task),
+        inputs.settings,
+        inputs.notes,
     )
 
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.contracts import INT, REAL, TEXT
+from annot_pipeline.stages.shared.columns import nulls_for_nan
 
 HIT_PLAN = pa.schema(
     [
@@ -163,12 +164,14 @@ class Slots:
     ----------
     items
         Codes of what is shown: ``(n_hits, hit_size)``, or ``(n_slots,)`` with ``sizes``.
-    roles, controls, texts
+    roles, texts
         ``(n_slots,)``, by row of ``items``.
+    controls
+        ``(n_slots,)``; None: no slot is a control.
+    probability
+        As ``items``; NaN, or None for all: it does not depend on scores.
     draw
         As ``items``: as which of the HIT an item was drawn, from 0; None: all at once.
-    probability
-        As ``items``; NaN: it does not depend on scores.
     sizes
         ``(n_hits,)`` slots of each HIT, none of them empty; None: all are alike.
     items_b, texts_b
@@ -177,10 +180,10 @@ class Slots:
 
     items: Codes
     roles: Sequence[str]
-    draw: Codes | None
-    controls: Sequence[str]
-    probability: Floats
     texts: Sequence[str | None]
+    controls: Sequence[str] | None = None
+    probability: Floats | None = None
+    draw: Codes | None = None
     sizes: Codes | None = None
     items_b: Codes | None = None
     texts_b: Sequence[str | None] | None = None
@@ -196,6 +199,47 @@ class Slots:
         return sizes
 
 
+@dataclass(frozen=True, eq=False)
+class PlannedTask:
+    """The next HITs of a task.
+
+    Parameters
+    ----------
+    items, slots
+        What is asked about, and where in which HIT.
+    effort
+        Of adequacy, of outputs compared: ``asked`` now, ``answered``, ``by_reference``,
+        ``by_spread`` (without an answer of their own), ``left``.
+    summary
+        Of a sample: model, counts, strata, estimands with their widths now and expected.
+    probabilities
+        Of a sample: `SELECTION_PROBABILITIES` of the whole population.
+    """
+
+    items: TaskItems
+    slots: Slots
+    effort: Mapping[str, int] | None = None
+    summary: Mapping[str, Any] | None = None
+    probabilities: pa.Table | None = None
+
+
+def note_missing_texts(
+    items: TaskItems, has_text: Sequence[bool], what: str, notes: list[str]
+) -> None:
+    """Add to notes that judges see names where no item has a text, else how many are left out."""
+    task = items.question.task
+    if has_text and not any(has_text):
+        system = ", which may reveal the system" * any(s is not None for s in items.systems)
+        notes.append(
+            f"{task}: no {what} has a text: judges see its name{system}; map text under items"
+        )
+    elif not all(has_text):
+        notes.append(
+            f"{task}: {has_text.count(False):,} {what}s without a text are left out; list them, "
+            "with text, under items"
+        )
+
+
 def plan_table(
     items: TaskItems, slots: Slots, *, campaign: str, seed: int, gamma: float
 ) -> pa.Table:
@@ -206,7 +250,9 @@ def plan_table(
     names = [items.names[i] for i in item.tolist()]
     names_b = None if second is None else [items.names[i] for i in second]
     sources = [items.listed_value("source", i) for i in item.tolist()]
-    contents = [names, slots.controls, slots.texts, sources, names_b, slots.texts_b]
+    controls = ["none"] * n_slots if slots.controls is None else slots.controls
+    probability = np.full(n_slots, np.nan) if slots.probability is None else slots.probability
+    contents = [names, controls, slots.texts, sources, names_b, slots.texts_b]
     ids = _hit_ids(items, slots.hit_sizes, contents, campaign=campaign, seed=seed)
     sizes = slots.hit_sizes
     adaptive = slots.draw is not None
@@ -223,10 +269,10 @@ def plan_table(
             "system_b": nulls if second is None else [items.systems[i] for i in second],
             "role": pa.array(slots.roles, TEXT),
             "draw": pa.nulls(n_slots, INT) if slots.draw is None else slots.draw.reshape(-1),
-            "control": pa.array(slots.controls, TEXT),
-            "probability": _real(slots.probability.reshape(-1)),
-            "easl_alpha": _real(items.alpha[item]),
-            "easl_beta": _real(items.beta[item]),
+            "control": pa.array(controls, TEXT),
+            "probability": nulls_for_nan(probability.reshape(-1)),
+            "easl_alpha": nulls_for_nan(items.alpha[item]),
+            "easl_beta": nulls_for_nan(items.beta[item]),
             "n_judgments": items.n_judgments[item],
             "seed": np.full(n_slots, seed),
             "gamma": pa.array(np.full(n_slots, gamma), mask=np.full(n_slots, not adaptive)),
@@ -237,10 +283,6 @@ def plan_table(
         },
         schema=HIT_PLAN,
     )
-
-
-def _real(values: Floats) -> pa.Array:
-    return pa.array(values, mask=np.isnan(values))
 
 
 def _hit_ids(
@@ -260,9 +302,8 @@ def _hit_ids(
         part = slice(end, end + size)
         end += size
         content: list[Any] = [campaign, question.task, seed, state, hit]
-        content += [
-            list(values[part]) for values in contents if values is not None
-        ] + question_content
+        content += [list(values[part]) for values in contents if values is not None]
+        content += question_content
         text = json.dumps(content, ensure_ascii=True, separators=(",", ":"))
         ids.append(hashlib.sha256(text.encode()).hexdigest()[:16])
     return ids

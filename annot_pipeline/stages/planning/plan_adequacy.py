@@ -30,8 +30,15 @@ from annot_pipeline.methods.comparisons.adequacy import (
     adequacy_questions,
     spread_adequacy,
 )
+from annot_pipeline.methods.numerics.distinct import is_new
 from annot_pipeline.stages.planning.compared_outputs import ComparedOutputs
-from annot_pipeline.stages.planning.hit_plan import CannotPlanError, Question, Slots, TaskItems
+from annot_pipeline.stages.planning.hit_plan import (
+    CannotPlanError,
+    PlannedTask,
+    Question,
+    Slots,
+    TaskItems,
+)
 from annot_pipeline.stages.planning.plan_tournaments import NothingLeftError, even_parts
 from annot_pipeline.stages.shared.adequacy_answers import adequacy_answers
 
@@ -58,24 +65,6 @@ class ComparedTask:
 
 
 @dataclass(frozen=True, eq=False)
-class AdequacyPlan:
-    """What is asked, and counts of outputs.
-
-    Parameters
-    ----------
-    items, slots
-        As `plan_table` wants them.
-    effort
-        Of outputs compared: ``asked`` now, ``answered``, ``by_reference``, ``by_spread`` (without
-        an answer of their own), ``left``.
-    """
-
-    items: TaskItems
-    slots: Slots
-    effort: dict[str, int]
-
-
-@dataclass(frozen=True, eq=False)
 class _Open:
     """Questions of one compared task: arrays are ``(n_questions,)``, by segment."""
 
@@ -91,7 +80,7 @@ def plan_adequacy(
     votes: pa.Table,
     settings: Campaign,
     notes: list[str],
-) -> AdequacyPlan:
+) -> PlannedTask:
     """Plan the HITs of a task of adequacy.
 
     Parameters
@@ -127,8 +116,8 @@ def plan_adequacy(
     items = _all_items(question, [task.outputs.items for task in tasks], votes)
     effort = sum((part.effort for part in open_questions), Counter[str]())
 
-    new = np.diff(of_task, prepend=-1).astype(bool) | np.diff(segment, prepend=-1).astype(bool)
-    hits = np.split(np.arange(codes.size), np.flatnonzero(new)[1:]) if codes.size else []
+    starts = np.flatnonzero(is_new(of_task, segment))
+    hits = np.split(np.arange(codes.size), starts[1:]) if codes.size else []
     hits.sort(key=lambda hit: -int(n_dominates[hit[0]]))  # questions of a segment stand likewise
     hits = _once(items, codes, hits, notes)
     if not hits:
@@ -151,15 +140,12 @@ def plan_adequacy(
     slots = Slots(
         items=asked_items,
         roles=[ROLE] * asked_items.size,
-        draw=None,
-        controls=["none"] * asked_items.size,
-        probability=np.full(asked_items.size, np.nan),
         texts=[tasks[task].outputs.text(output) for task, output in own],
         sizes=np.array(
             [n for hit in hits[:most] for n in even_parts(hit.size, settings.next_hits.hit_size)]
         ),
     )
-    return AdequacyPlan(items, slots, counts)
+    return PlannedTask(items, slots, counts)
 
 
 def _votes_of(votes: pa.Table, asking: str, tasks: Sequence[ComparedTask]) -> pa.Table:

@@ -76,9 +76,7 @@ def plan_controlled(items: TaskItems, settings: Campaign, notes: list[str]) -> S
     return Slots(
         items=pool[hits.items],
         roles=["least_judged" if kind == ORDINARY else "control" for kind in kinds],
-        draw=None,
         controls=[names[kind] for kind in kinds],
-        probability=np.full(hits.items.shape, np.nan),
         texts=[
             texts[pool[position]] if kind == ORDINARY else copies[names[kind]][position]
             for kind, position in zip(kinds, places, strict=True)

@@ -11,7 +11,12 @@ import numpy as np
 
 from annot_pipeline.config import Campaign
 from annot_pipeline.methods.planning.easl_hits import ROLES, NextHitsParams, next_hits
-from annot_pipeline.stages.planning.hit_plan import CannotPlanError, Slots, TaskItems
+from annot_pipeline.stages.planning.hit_plan import (
+    CannotPlanError,
+    Slots,
+    TaskItems,
+    note_missing_texts,
+)
 
 
 def plan_easl(items: TaskItems, settings: Campaign, notes: list[str]) -> Slots:
@@ -68,7 +73,6 @@ def plan_easl(items: TaskItems, settings: Campaign, notes: list[str]) -> Slots:
         items=hits.items,
         roles=np.array(ROLES, object)[hits.roles].reshape(-1).tolist(),
         draw=hits.draw,
-        controls=["none"] * len(texts),
         probability=hits.probability,
         texts=texts,
     )
@@ -84,22 +88,12 @@ def _segments(items: TaskItems) -> np.ndarray | None:
 
 def with_text(items: TaskItems, notes: list[str]) -> TaskItems:
     """Return the items that have a text; all items if none has one."""
-    task = items.question.task
     has_text = [
         bool((items.listed_value("text", i) or "").strip()) for i in range(len(items.names))
     ]
-    if all(has_text):
+    note_missing_texts(items, has_text, "item", notes)
+    if all(has_text) or not any(has_text):
         return items
-    if not any(has_text):
-        system = ", which may reveal the system" * any(s is not None for s in items.systems)
-        notes.append(
-            f"{task}: no item has a text: judges see its name{system}; map text under items"
-        )
-        return items
-    notes.append(
-        f"{task}: {has_text.count(False):,} items without a text are left out; list them, "
-        "with text, under items"
-    )
     shown_items = np.flatnonzero(has_text).tolist()
     return replace(
         items,

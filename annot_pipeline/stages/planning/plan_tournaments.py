@@ -99,9 +99,6 @@ def plan_tournament(outputs: ComparedOutputs, settings: Campaign, notes: list[st
     return Slots(
         items=all_pairs[:, 0],
         roles=roles,
-        draw=None,
-        controls=["none"] * len(all_pairs),
-        probability=np.full(len(all_pairs), np.nan),
         texts=[outputs.text(item) for item in all_pairs[:, 0].tolist()],
         sizes=np.array(sizes, np.int64),
         items_b=all_pairs[:, 1],

@@ -10,7 +10,6 @@ being in the sample or among people's earlier items. What does not belong here: 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,10 +29,11 @@ from annot_pipeline.methods.planning.validation_sample import (
     validation_sample,
 )
 from annot_pipeline.runtime.listed_items import ListedItems
-from annot_pipeline.stages.model_judges.answers import pair_name, task_answers
+from annot_pipeline.stages.model_judges.answers import listed_items_of, pair_name, task_answers
 from annot_pipeline.stages.planning.hit_plan import (
     SAMPLED,
     CannotPlanError,
+    PlannedTask,
     Question,
     Slots,
     TaskItems,
@@ -63,26 +63,6 @@ REPEATED = "repeat"
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True, eq=False)
-class ValidationPlan:
-    """What is asked, and of what sample it is a part.
-
-    Parameters
-    ----------
-    items, slots
-        As `plan_table` wants them.
-    probabilities
-        `SELECTION_PROBABILITIES` of the whole population.
-    summary
-        For people: model, counts, strata, estimands with their widths now and expected.
-    """
-
-    items: TaskItems
-    slots: Slots
-    probabilities: pa.Table
-    summary: dict[str, Any]
-
-
 def plan_validation(
     question: Question,
     rows: pa.Table,
@@ -91,7 +71,7 @@ def plan_validation(
     probabilities: Mapping[str, float],
     settings: Campaign,
     notes: list[str],
-) -> ValidationPlan:
+) -> PlannedTask:
     """Plan the HITs of a task.
 
     Parameters
@@ -118,9 +98,7 @@ def plan_validation(
     """
     task = question.task
     kind = {"label": "categorical", "score": "scalar", "compare": "pairwise"}[question.ask]
-    named = [c.cast(TEXT) for n in ("item", "item_a", "item_b") for c in rows[n].chunks]
-    names = pa.table({"item": pa.chunked_array(named, TEXT)})
-    descriptions = ListedItems.named([described], [names])
+    descriptions = listed_items_of(rows, described)
     answers = task_answers(rows, kind, descriptions, Truths(), probabilities)
     if answers is None or not answers.models:
         raise CannotPlanError(
@@ -156,9 +134,8 @@ def plan_validation(
         )
     summary = _summary(population, present, cells, sample, is_drawn, asked_items)
     notes += _notes(task, summary, settings)
-    return ValidationPlan(
-        items, slots, _probability_rows(task, population.names, joined, pairs), summary
-    )
+    probability_rows = _probability_rows(task, population.names, joined, pairs)
+    return PlannedTask(items, slots, summary=summary, probabilities=probability_rows)
 
 
 def _sample(
@@ -268,7 +245,6 @@ def _slots(
     return Slots(
         items=first,
         roles=roles,
-        draw=None,
         controls=controls,
         probability=probability,
         texts=_texts(items, first),
