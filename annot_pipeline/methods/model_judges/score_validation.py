@@ -62,12 +62,6 @@ class HumanScores:
     spearman: Floats
     n_items: Codes
 
-    def mean(self, name: str) -> float:
-        """Return the mean of one figure over judges who have it; NaN without any."""
-        values = getattr(self, name)
-        values = values[~np.isnan(values)]
-        return float(values.mean()) if values.size else float("nan")
-
 
 @dataclass(frozen=True)
 class ScoreValidation:

@@ -235,17 +235,8 @@ class AdjustedComparisons:
             both = _of_systems(self.inverse, meat.both, n_systems)
         return SystemEstimates(
             np.where(self.totals > 0, self.fit.strengths, np.nan), judges, segments, both,
-            self._components[0], any(self.blocks.map(_has_documents)),
+            _components(self.counts)[0], any(self.blocks.map(_has_documents)),
         )  # fmt: skip
-
-    @property
-    def part(self) -> Codes:
-        """Return ``(K,)`` codes: systems of different parts are not even indirectly compared."""
-        return self._components[1]
-
-    @cached_property
-    def _components(self) -> tuple[Codes, Codes]:
-        return _components(self.counts)
 
 
 def adjusted_comparisons(

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from annot_pipeline.contracts import COUNTED_FATES, JUDGMENTS, TEXT
 from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.runtime.listed_items import ListedItems
+from annot_pipeline.stages.shared.columns import nulls_for_nan
 
 
 def shown_items(judgments: pa.Table) -> pa.ChunkedArray:
@@ -73,7 +74,7 @@ def judgment_rows(
         columns |= {name: _hashed(rows[name], salt, what) for name, what in HASHED.items()}
         columns |= {"judgment_id": rows["public_id"], "judge": rows["judge_id"]}
         columns["kind"] = rows["judge_kind"]
-        columns |= {"item": shown_items(rows), "z": pa.array(of_rows, mask=np.isnan(of_rows))}
+        columns |= {"item": shown_items(rows), "z": nulls_for_nan(of_rows)}
         yield pa.table(columns)
     if start != standardized.size:
         raise ValueError(f"{standardized.size} z-scores, {start} judgments that have one")

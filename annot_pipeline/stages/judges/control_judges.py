@@ -47,6 +47,7 @@ from annot_pipeline.stages.judges.verdict_metrics import (
     label_metrics,
     verdict_metrics,
 )
+from annot_pipeline.stages.shared.columns import replace_columns
 from annot_pipeline.stages.shared.orient_scores import orient_scores
 
 JUDGE_TESTS = pa.schema(
@@ -328,13 +329,11 @@ def with_label_tests(
     } | {name: pa.array(v, mask=~np.isfinite(v)) for name, v in numbers.items()}
     of_pair, mask = pa.array(units.of_pair), pa.array(by_labels[units.of_pair])
     uncertain = labelled.is_suspected | labelled.is_unlinked
-    at = table.schema.get_field_index("uncertain")
-    table = table.set_column(at, "uncertain", pa.array(uncertain[units.of_pair]))
-    for name, values in columns.items():
-        at, field = table.schema.get_field_index(name), table.schema.field(name)
-        chosen = pc.if_else(mask, values.cast(field.type).take(of_pair), table[name])
-        table = table.set_column(at, field, chosen)
-    return table
+    chosen = {
+        name: pc.if_else(mask, values.cast(table[name].type).take(of_pair), table[name])
+        for name, values in columns.items()
+    }
+    return replace_columns(table, chosen | {"uncertain": pa.array(uncertain[units.of_pair])})
 
 
 def _dropped(verdicts: JudgeVerdicts, quality: Quality) -> Flags:
@@ -366,8 +365,9 @@ def orient_pairs(pairs: pa.Table, tasks: pa.Table) -> pa.Table:
         )
         for name in ("score", "ordinary_score")
     }
-    for name, oriented in oriented_scores.items():
-        at = pairs.schema.get_field_index(name)
-        missing = pc.is_null(pairs[name]).to_numpy()
-        pairs = pairs.set_column(at, name, pa.array(oriented.score, mask=missing))
+    turned = {
+        name: pa.array(oriented.score, mask=pc.is_null(pairs[name]).to_numpy())
+        for name, oriented in oriented_scores.items()
+    }
+    pairs = replace_columns(pairs, turned)
     return pairs.append_column("in_control", pa.array(oriented_scores["score"].in_control))

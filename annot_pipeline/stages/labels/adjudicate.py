@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from annot_pipeline.contracts import LABELS, TEXT
 from annot_pipeline.errors import shorten
 from annot_pipeline.runtime.indexing import is_in, text_keys
+from annot_pipeline.stages.shared.columns import replace_columns
 
 COUNTS = ("n_judgments", "n_judges")
 
@@ -84,10 +85,8 @@ def _override(
     labels: pa.Table, decisions: pa.Table, distributions: pa.Table, decision: pa.Array
 ) -> pa.Table:
     """Replace labels by decisions; ``decision`` is the row of each label's, or null."""
-    key_columns = ("item", "label")
-    at = pc.index_in(
-        _keys(decisions, *key_columns), _keys(distributions, *key_columns)
-    ).combine_chunks()
+    decided, known = (text_keys(rows["item"], rows["label"]) for rows in (decisions, distributions))
+    at = pc.index_in(decided, known).combine_chunks()
     # a class that the model does not know has no votes
     votes = pc.fill_null(distributions["votes"].combine_chunks().take(at), 0).take(decision)
     is_decided = pc.is_valid(decision)
@@ -98,11 +97,13 @@ def _override(
         "entropy": pa.scalar(0.0),
         "support": pc.divide(votes.cast(pa.float64()), labels["n_judgments"].cast(pa.float64())),
     }
-    for name, values in chosen.items():
-        labels = _with(labels, name, pc.if_else(is_decided, values, labels[name]))
-    for name, values in _who(decisions).items():
-        labels = _with(labels, name, values.take(decision))
-    return _with(labels, "adjudicated", is_decided)
+    columns = {
+        name: pc.if_else(is_decided, values, labels[name]) for name, values in chosen.items()
+    }
+    columns |= {name: values.take(decision) for name, values in _who(decisions).items()}
+    columns["adjudicated"] = is_decided
+    types = LABELS.schema
+    return replace_columns(labels, {n: v.cast(types.field(n).type) for n, v in columns.items()})
 
 
 def _decided_alone(decisions: pa.Table, task: str) -> pa.Table:
@@ -151,13 +152,3 @@ def new_classes_in_words(new_classes: Sequence[tuple[str, int, str]]) -> list[st
         f"{shorten(label)} ({n:,} item{'s' * (n > 1)}, as {shorten(first)})"
         for label, (n, first) in sorted(items.items())
     ]
-
-
-def _with(table: pa.Table, name: str, values: Any) -> pa.Table:
-    at = table.schema.get_field_index(name)
-    field = table.schema.field(name)
-    return table.set_column(at, field, values.cast(field.type))
-
-
-def _keys(table: pa.Table, *names: str) -> pa.ChunkedArray:
-    return text_keys(*(table[name] for name in names))

@@ -124,18 +124,17 @@ def labelled_items(
 
 @dataclass(frozen=True)
 class KnownSums(Additive):
-    """What known items add up to: their number, labels that are right, and probability's errors.
+    """What known items add up to: their number, and the errors of probabilities.
 
     Parameters
     ----------
-    n, right
-        Known items, and those whose label is their class.
+    n
+        Known items.
     error, squared_error
         Sums over them of whether the label is right less its probability, and of its square.
     """
 
     n: int
-    right: int
     error: float
     squared_error: float
 
@@ -196,8 +195,7 @@ def sums_of(labelled: LabelledItems) -> LabelSums:
     judged = np.bincount(votes.counts.sum(axis=1))
     confidence = published.max(axis=1)
     items = labelled.task.known_items
-    right = inferred[items.items] == items.classes
-    error = right - confidence[items.items]
+    error = (inferred[items.items] == items.classes) - confidence[items.items]
     return LabelSums(
         votes=votes.sums,
         identity=class_identity(published, votes),
@@ -210,30 +208,19 @@ def sums_of(labelled: LabelledItems) -> LabelSums:
         other_label=int((own.argmax(axis=1) != inferred).sum()),
         probability=float(confidence.sum()),
         published=published_counts(codes, published),
-        known_items=KnownSums(
-            items.items.size, int(right.sum()), float(error.sum()), float((error**2).sum())
-        ),
+        known_items=KnownSums(items.items.size, float(error.sum()), float((error**2).sum())),
     )
 
 
 def label_rows(labelled: LabelledItems) -> pa.Table:
     """Return the rows of `LABELS`, as models have them."""
-    return LABELS.from_columns(_labels(labelled))
-
-
-def distribution_rows(labelled: LabelledItems) -> pa.Table:
-    """Return the rows of `LABEL_DISTRIBUTIONS`."""
-    return LABEL_DISTRIBUTIONS.from_columns(_distributions(labelled))
-
-
-def _labels(labelled: LabelledItems) -> dict[str, Any]:
     task, votes, inferred = labelled.task, labelled.votes, labelled.inferred
     posterior, own = labelled.probabilities.published, labelled.probabilities.dawid_skene
     probability = labelled.probability
     logs = np.log(posterior, where=posterior > 0, out=np.zeros_like(posterior))
     label = names_of(task.classes, inferred)
     n = len(task.items)
-    return {
+    columns = {
         "task": pa.repeat(task.name, n),
         "item": task.items,
         "label": label,
@@ -252,13 +239,15 @@ def _labels(labelled: LabelledItems) -> dict[str, Any]:
         "dawid_skene_probability": np.minimum(own.max(axis=1), 1.0),
         "dawid_skene_certain": labelled.is_certain(own),
     }
+    return LABELS.from_columns(columns)
 
 
-def _distributions(labelled: LabelledItems) -> dict[str, Any]:
+def distribution_rows(labelled: LabelledItems) -> pa.Table:
+    """Return the rows of `LABEL_DISTRIBUTIONS`."""
     task, posterior, votes = labelled.task, labelled.probabilities.published, labelled.votes
     n, k = posterior.shape
     own = labelled.probabilities.dawid_skene
-    return {
+    columns = {
         "task": pa.repeat(task.name, n * k),
         "item": names_of(task.items, np.repeat(np.arange(n), k)),
         "label": names_of(task.classes, np.tile(np.arange(k), n)),
@@ -266,6 +255,7 @@ def _distributions(labelled: LabelledItems) -> dict[str, Any]:
         "dawid_skene_probability": np.minimum(own, 1.0).reshape(-1),
         "votes": votes.counts.reshape(-1),
     }
+    return LABEL_DISTRIBUTIONS.from_columns(columns)
 
 
 VOID = "the labels are not those sampled from {}: judgments, settings or code changed"

@@ -25,6 +25,7 @@ from annot_pipeline.methods.numerics.shares import wilson_interval
 from annot_pipeline.runtime.indexing import names_of
 from annot_pipeline.stages.labels.check_calibration import calibration_table, evidence_rows
 from annot_pipeline.stages.labels.label_items import LabelSums
+from annot_pipeline.stages.shared.columns import nulls_for_nan
 
 JUDGE_FIGURES = pa.schema(
     [
@@ -208,9 +209,9 @@ def _prevalence(model: TaskFit) -> dict[str, Any]:
         "vote_share": votes.vote_share,
         "plurality_frequency": votes.plurality_frequency,
         "majority_frequency": votes.majority_frequency,
-        "support": _null_nan(identity.support),
-        "plurality_support": _null_nan(identity.plurality_support),
-        "plurality_agreement": _null_nan(identity.plurality_agreement),
+        "support": nulls_for_nan(identity.support),
+        "plurality_support": nulls_for_nan(identity.plurality_support),
+        "plurality_agreement": nulls_for_nan(identity.plurality_agreement),
         "named": pa.array(identity.named, mask=~identity.has_mass),
         "names_truth": pa.array(identity.names_truth, mask=~identity.is_answered),
         "dawid_skene_named": pa.array(own.named, mask=~own.has_mass),
@@ -271,7 +272,3 @@ def _fits(model: TaskFit) -> pa.Table:
         ],
         schema=LABEL_FITS,
     )
-
-
-def _null_nan(values: np.ndarray) -> pa.Array:
-    return pa.array(values, mask=np.isnan(values))

@@ -37,7 +37,7 @@ from annot_pipeline.stages.model_judges.answers import (
     coded,
     judgments_of_judges,
 )
-from annot_pipeline.stages.model_judges.validation import without_nan
+from annot_pipeline.stages.shared.columns import without_nan
 
 Row = dict[str, Any]
 

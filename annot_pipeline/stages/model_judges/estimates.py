@@ -25,6 +25,7 @@ from annot_pipeline.methods.rankings.inference import FEW
 from annot_pipeline.stages.model_judges.answers import NONE, TaskAnswers
 from annot_pipeline.stages.model_judges.estimands import Estimand, PeopleSample
 from annot_pipeline.stages.model_judges.validation import NO_SHARED_ITEM, THESE_PEOPLE
+from annot_pipeline.stages.shared.columns import without_nan
 
 Row = dict[str, Any]
 
@@ -73,7 +74,7 @@ def estimate_rows(
             )
             has_labels = label is not None and len(values) == 1
             rows += _of_model(estimand, name, of_model, sample.refusal, has_labels)
-    return [{"task": answers.task} | row for row in rows]
+    return [without_nan({"task": answers.task} | row) for row in rows]
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +206,7 @@ def _of_model(
             corrected
             | _ends(estimate, both, estimand.quantity)
             | {
-                "effective_n_human": None if np.isnan(effective) else effective,
+                "effective_n_human": effective,
                 "power": estimate.power,
             }
         )
@@ -226,8 +227,8 @@ def _rogan_gladen(both: HumanModelComparison, n_model: int, reason: str | None) 
     if np.isnan(corrected.value):
         return {"reason": corrected.reason}
     return {
-        "value": corrected.value, "ci_low": _or_none(corrected.low),
-        "ci_high": _or_none(corrected.high), "reason": corrected.reason,
+        "value": corrected.value, "ci_low": corrected.low,
+        "ci_high": corrected.high, "reason": corrected.reason,
     }  # fmt: skip
 
 
@@ -246,10 +247,6 @@ def _ends(estimate: PredictionPoweredMean, both: HumanModelComparison, quantity:
     elif quantity != "mean_score":  # shares
         low, high = max(low, 0.0), min(high, 1.0)
     return {
-        "value": estimate.value, "ci_low": _or_none(low), "ci_high": _or_none(high),
+        "value": estimate.value, "ci_low": low, "ci_high": high,
         "reason": "; ".join(reasons) or None,
     }  # fmt: skip
-
-
-def _or_none(value: float) -> float | None:
-    return None if np.isnan(value) else value

@@ -5,27 +5,27 @@ Methods load in the work that needs them: most campaigns declare no model.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from annot_pipeline.config import Campaign
 from annot_pipeline.config.judges import plain_name
 from annot_pipeline.contracts import (
     ESTIMATES,
     JUDGE_BIAS,
     JUDGE_VALIDATION,
-    TEXT,
     VALIDATION_CONFUSION,
 )
 from annot_pipeline.runtime.context import StageContext, StageOutput
-from annot_pipeline.runtime.listed_items import ListedItems
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.runtime.task_partitions import TaskData, TaskResult, TaskWork, run_by_task
-from annot_pipeline.stages.model_judges.answers import TIE, TaskAnswers, task_answers
+from annot_pipeline.stages.model_judges.answers import (
+    TIE,
+    TaskAnswers,
+    listed_items_of,
+    listed_probabilities,
+    task_answers,
+)
 from annot_pipeline.stages.model_judges.bias import bias_rows
 from annot_pipeline.stages.model_judges.estimands import (
     PeopleSample,
@@ -41,81 +41,6 @@ from annot_pipeline.stages.shared.known_items import Truths
 LEAST_CONSTANT = 10
 """Items from which one answer to all of them is worth a warning."""
 Row = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class MeasuredTask:
-    """Rows of a task by table, and its metrics by name."""
-
-    rows: Mapping[str, list[Row]]
-    metrics: Mapping[str, Any]
-
-
-NOTHING = MeasuredTask({}, {})
-
-
-def measure_task(
-    rows: pa.Table,
-    task: Mapping[str, Any],
-    items: pa.Table,
-    settings: Campaign,
-    *,
-    probabilities: Mapping[str, float] | None = None,
-) -> MeasuredTask:
-    """Measure the models of a task, and the bias of all judges who compare.
-
-    Parameters
-    ----------
-    rows
-        Its judgments, with those that do not count.
-    task
-        ``task``, ``kind``, ``scale_low`` (null: no scale is declared).
-    items
-        Of item tables.
-    settings
-        ``judges``, ``ranking.shown_order``, ``seed``.
-    probabilities
-        As `answers.task_answers` takes them.
-    """
-    if not rows.num_rows:
-        return NOTHING
-    named = [c.cast(TEXT) for n in ("item", "item_a", "item_b") for c in rows[n].chunks]
-    names = pa.table({"item": pa.chunked_array(named, TEXT)})
-    listed = ListedItems.named([items], [names])
-    answers = task_answers(rows, task["kind"], listed, Truths.from_items([items]), probabilities)
-    if answers is None:
-        return NOTHING
-    bias = bias_rows(rows, answers, items, listed, settings)
-    if not answers.models:
-        return MeasuredTask({JUDGE_BIAS.name: bias}, {})
-    sample = PeopleSample(None, None)
-    estimates: list[Row] = []
-    if answers.by_people.any():
-        models, estimands = model_answers(answers), list(task_estimands(answers))
-        sample = people_sample(answers, estimands, models, settings.judges.people_items)
-        estimates = estimate_rows(answers, estimands, models, sample)
-    validation, confusion = validation_rows(
-        answers,
-        sample,
-        epsilon=settings.judges.epsilon,
-        seed=settings.seed,
-        has_scale=task["scale_low"] is not None,
-    )
-    return MeasuredTask(
-        {
-            JUDGE_VALIDATION.name: validation,
-            VALIDATION_CONFUSION.name: confusion,
-            JUDGE_BIAS.name: bias,
-            ESTIMATES.name: estimates,
-        },
-        {
-            "unvalidated": _unvalidated(answers, validation),
-            "constant": _constant(answers),
-            "biased_samples": sample.refusal,
-            "several_versions": _several_versions(answers),
-            "model_labels": _model_labels(answers),
-        },
-    )
 
 
 def _unvalidated(answers: TaskAnswers, rows: list[Row]) -> list[str]:
@@ -179,22 +104,63 @@ def measure_model_judges(context: StageContext) -> StageOutput[ModelJudgeMetrics
 
 
 def _measure(task: TaskData, _: None) -> TaskResult:
-    from annot_pipeline.stages.model_judges.answers import listed_probabilities
-
     task.progress(f"model judges: {task.name}")
-    measured = measure_task(
-        task["controlled"], task.declared, task["item_rows"], task.settings,
-        probabilities=listed_probabilities(task["item_probabilities"], task.name),
-    )  # fmt: skip
-    return {
+    rows, metrics = _measured(task)
+    tables = {
         table.name: table.from_columns(
             {
-                name: [row.get(name) for row in measured.rows.get(table.name, ())]
+                name: [row.get(name) for row in rows.get(table.name, ())]
                 for name in table.schema.names
             }
         )
         for table in TABLES
-    }, {name: value for name, value in measured.metrics.items() if value}
+    }
+    return tables, {name: value for name, value in metrics.items() if value}
+
+
+def _measured(task: TaskData) -> tuple[dict[str, list[Row]], dict[str, Any]]:
+    """Return rows by table, and metrics: of models, and of the bias of all judges who compare."""
+    rows, items = task["controlled"], task["item_rows"]
+    if not rows.num_rows:
+        return {}, {}
+    listed = listed_items_of(rows, items)
+    probabilities = listed_probabilities(task["item_probabilities"], task.name)
+    answers = task_answers(
+        rows, task.declared["kind"], listed, Truths.from_items([items]), probabilities
+    )
+    if answers is None:
+        return {}, {}
+    bias = bias_rows(rows, answers, items, listed, task.settings)
+    if not answers.models:
+        return {JUDGE_BIAS.name: bias}, {}
+    sample = PeopleSample(None, None)
+    estimates: list[Row] = []
+    if answers.by_people.any():
+        models, estimands = model_answers(answers), list(task_estimands(answers))
+        sample = people_sample(answers, estimands, models, task.settings.judges.people_items)
+        estimates = estimate_rows(answers, estimands, models, sample)
+    validation, confusion = validation_rows(
+        answers,
+        sample,
+        epsilon=task.settings.judges.epsilon,
+        seed=task.settings.seed,
+        has_scale=task.declared["scale_low"] is not None,
+    )
+    return (
+        {
+            JUDGE_VALIDATION.name: validation,
+            VALIDATION_CONFUSION.name: confusion,
+            JUDGE_BIAS.name: bias,
+            ESTIMATES.name: estimates,
+        },
+        {
+            "unvalidated": _unvalidated(answers, validation),
+            "constant": _constant(answers),
+            "biased_samples": sample.refusal,
+            "several_versions": _several_versions(answers),
+            "model_labels": _model_labels(answers),
+        },
+    )
 
 
 MEASURE_MODEL_JUDGES = Stage(

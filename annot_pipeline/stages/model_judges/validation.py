@@ -5,7 +5,7 @@ What does not belong here: the statistics themselves (methods.model_judges).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from annot_pipeline.methods.model_judges.soft_pairwise_accuracy import soft_pair
 from annot_pipeline.runtime.indexing import index_pairs
 from annot_pipeline.stages.model_judges.answers import NONE, TaskAnswers
 from annot_pipeline.stages.model_judges.estimands import PeopleSample
+from annot_pipeline.stages.shared.columns import without_nan
 
 Row = dict[str, Any]
 
@@ -268,11 +269,3 @@ def _mean(values: Floats, weights: npt.NDArray[np.int64]) -> float:
     if not is_known.any():
         return float("nan")
     return float(np.average(values[is_known], weights=weights[is_known]))
-
-
-def without_nan(row: Mapping[str, Any]) -> Row:
-    """Return a row with null for NaN."""
-    return {
-        name: None if isinstance(value, float) and np.isnan(value) else value
-        for name, value in row.items()
-    }

@@ -30,6 +30,7 @@ from annot_pipeline.runtime.coded_task import CodedTask, seen_at_once
 from annot_pipeline.runtime.indexing import index_pairs, is_in
 from annot_pipeline.runtime.listed_items import ListedItems
 from annot_pipeline.runtime.task_partitions import TaskData, TaskResult
+from annot_pipeline.stages.shared.columns import nulls_for_nan, replace_columns
 from annot_pipeline.stages.shared.comparisons import (
     COMPARISONS,
     LEFT_OUT,
@@ -80,14 +81,14 @@ def reconcile_orders(rows: pa.Table) -> tuple[pa.Table, pa.Array]:
     first = first[has_both[group[first]]]
     own = group[first]
     reconciled = rows.take(pa.array(first))
-    columns = {
-        "outcome": agreed[own],
-        "share_a": pa.array(mean[own], REAL, mask=np.isnan(mean[own])),
-        "b_shown_first": pa.nulls(own.size, FLAG),
-    }
-    for name, column in columns.items():
-        at = reconciled.schema.get_field_index(name)
-        reconciled = reconciled.set_column(at, name, pa.chunked_array([column]))
+    reconciled = replace_columns(
+        reconciled,
+        {
+            "outcome": pa.array(agreed[own]),
+            "share_a": nulls_for_nan(mean[own]),
+            "b_shown_first": pa.nulls(own.size, FLAG),
+        },
+    )
     return reconciled, pa.array(np.flatnonzero(~has_both[group]))
 
 
@@ -210,7 +211,7 @@ def _one_a_ranking(ranked: pa.Table) -> pa.Table:
     """Return ranked outputs; without ranking and HIT, a judge ranked a segment at once."""
     neither = pc.and_(pc.is_null(ranked["ranking"]), pc.is_null(ranked["hit"]))
     ranking = pc.if_else(neither, "", ranked["ranking"].cast(TEXT))
-    return ranked.set_column(ranked.schema.get_field_index("ranking"), "ranking", ranking)
+    return replace_columns(ranked, {"ranking": ranking})
 
 
 def _repeated(ranked: CodedTask, value: Floats) -> list[str]:
@@ -296,9 +297,7 @@ def _unplaced(ranked: pa.Table, pairs: pa.Table) -> list[pa.Table]:
     system = pc.if_else(
         pc.and_(pairs["system_a"].is_valid(), pairs["system_b"].is_valid()), "known", None
     )
-    at = {name: pairs.schema.get_field_index(name) for name in ("item", "system")}
-    as_one = pairs.set_column(at["item"], "item", both)
-    as_one = as_one.set_column(at["system"], "system", system)
+    as_one = replace_columns(pairs, {"item": both, "system": system})
     names = [*LEFT_OUT.names[:4], "segment", "system"]
     texts = pa.schema([(name, TEXT) for name in names])
     rows = pa.concat_tables([part.select(names).cast(texts) for part in (ranked, as_one)])

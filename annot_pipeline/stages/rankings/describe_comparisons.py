@@ -33,6 +33,7 @@ from annot_pipeline.methods.planning.degradation import cut, word_places
 from annot_pipeline.runtime.coded_task import CodedTask
 from annot_pipeline.runtime.indexing import index_pairs
 from annot_pipeline.runtime.task_partitions import TaskData, TaskResult
+from annot_pipeline.stages.shared.columns import without_nan
 from annot_pipeline.stages.shared.output_comparisons import UNKNOWN, JudgeGraphs, OutputComparisons
 
 COMPARISON_TIMES = pa.schema(
@@ -148,13 +149,12 @@ def _rows(task: str, unit: str, times_by_length: ComparisonTimes) -> list[dict[s
         "cumulative": times_by_length.cumulative,
         "disjoint": times_by_length.disjoint,
     }
-    rows = [
-        {"task": task, "unit": unit, "lengths": kind} | asdict(times)
+    return [
+        without_nan({"task": task, "unit": unit, "lengths": kind} | asdict(times))
         for kind, bins in kinds.items()
         for times in bins
         if times.n
     ]
-    return [{k: None if v != v else v for k, v in row.items()} for row in rows]  # NaN is null
 
 
 def _contradictions(unit: str, *, nullable: bool) -> pa.Schema:

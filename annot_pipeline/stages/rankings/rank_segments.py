@@ -32,6 +32,7 @@ from annot_pipeline.methods.numerics.rounding import comparable
 from annot_pipeline.runtime.coded_task import CodedTask
 from annot_pipeline.runtime.indexing import index_pairs, names_of
 from annot_pipeline.stages.shared.adequacy_answers import adequacy_answers
+from annot_pipeline.stages.shared.columns import without_nan
 
 Row = Mapping[str, Any]
 
@@ -100,7 +101,7 @@ def rank_segments(
     metrics: dict[str, Any] = {"segment_graphs": _graph_metrics(outputs, pooled, edges)}
     if task["references"] or task["adequacy_task"] is not None:
         moved = rank_shift(pooled.part, rank, harmonized)
-        metrics["adequacy"] = _plain(asdict(adequacy.effort) | asdict(moved))
+        metrics["adequacy"] = without_nan(asdict(adequacy.effort) | asdict(moved))
     if task["adequacy_task"] is not None and not votes.num_rows:
         metrics["adequacy_without_labels"] = task["adequacy_task"]
     return table, metrics
@@ -282,8 +283,3 @@ def _graph_metrics(
         "outputs_in_contradiction": int(consistency.n_in_contradiction.sum()),
         "segments_in_parts": int((consistency.n_parts > 1).sum()),
     }
-
-
-def _plain(figures: dict[str, Any]) -> dict[str, Any]:
-    """Return figures as JSON has them: null where undefined."""
-    return {name: None if value != value else value for name, value in figures.items()}

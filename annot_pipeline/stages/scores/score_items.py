@@ -31,6 +31,7 @@ from annot_pipeline.methods.scores.cell_means import cell_means
 from annot_pipeline.methods.scores.easl import easl
 from annot_pipeline.runtime.coded_task import NONE, CodedTask, seen_at_once
 from annot_pipeline.runtime.indexing import is_in, text_keys
+from annot_pipeline.stages.shared.columns import nulls_for_nan
 
 NO_SCALE = "no EASL score: the task declares no scale, and its scores imply none"
 NOT_KEPT = "no judgment of judges kept"
@@ -143,7 +144,7 @@ def score_items(
             "system": rows.least("system", item.codes, n),
             "n_judgments": n_kept,
             "n_unfiltered": means["unfiltered_mean"].n,
-            **{name: pa.array(m.mean, mask=np.isnan(m.mean)) for name, m in means.items()},
+            **{name: nulls_for_nan(m.mean) for name, m in means.items()},
             **_easl(item.codes[is_kept], score[is_kept], n, scale),
             **compared,
             "reason": _reasons(n_kept, why_not, has_scale=scale is not None),

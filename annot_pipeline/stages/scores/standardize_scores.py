@@ -40,6 +40,7 @@ from annot_pipeline.methods.scores.zscores import standardized as z_of
 from annot_pipeline.runtime.coded_task import CodedTask
 from annot_pipeline.runtime.indexing import is_in, names_of
 from annot_pipeline.runtime.task_partitions import TaskData, TaskResult
+from annot_pipeline.stages.shared.columns import nulls_for_nan
 from annot_pipeline.stages.shared.orient_scores import OrientedScores, orient_scores
 
 MEANS = {
@@ -308,7 +309,7 @@ def standardize_scores(task: TaskData, of_judges: Standardization) -> TaskResult
     for name, column in (
         ("kept", pc.invert(is_in(rows["fate"], ("judge_failed",)))),
         ("score", pa.array(score)),
-        ("z", pa.array(z, mask=np.isnan(z))),
+        ("z", nulls_for_nan(z)),
     ):
         table = table.append_column(name, column)
     z_counted = table["z"].filter(table["kept"])
@@ -392,9 +393,7 @@ def _judge_rows(
         {
             "task": pa.repeat(pa.scalar(task.name, TEXT), len(judges)),
             "judge": pa.array(judges, TEXT),
-            **{
-                name: pa.array(values, mask=np.isnan(values)) for name, values in statistics.items()
-            },
+            **{name: nulls_for_nan(values) for name, values in statistics.items()},
             "share_at_ends": at_ends,
             "longest_constant_run": runs,
             "no_z_reason": _reasons(n, sd, task.settings.standardize),

@@ -18,6 +18,7 @@ from annot_pipeline.contracts import FLAG, INT, REAL, TEXT, TIME
 from annot_pipeline.runtime.coded_task import LATE, NONE, CodedTask
 from annot_pipeline.runtime.indexing import index, index_pairs
 from annot_pipeline.runtime.listed_items import ListedItems
+from annot_pipeline.stages.shared.columns import nulls_for_nan, replace_columns
 
 NAME = pa.dictionary(pa.int32(), TEXT)
 
@@ -77,9 +78,8 @@ def comparison_table(parts: Sequence[pa.Table]) -> pa.Table:
     number[np.lexsort((least, submitted))] = np.arange(n)
     _, a, b = task.sides("item")
     order = np.lexsort((ids, b, a, number[group]))
-    at = rows.schema.get_field_index("ranking")
-    rows = rows.set_column(at, "ranking", pa.array(number[group])).take(pa.array(order))
-    return with_systems(rows)
+    rows = replace_columns(rows, {"ranking": pa.array(number[group])})
+    return with_systems(rows.take(pa.array(order)))
 
 
 def encoded(table: pa.Table) -> pa.Table:
@@ -100,10 +100,7 @@ def with_systems(rows: pa.Table) -> pa.Table:
     """Return comparisons of a task; items are its systems if it names no segment and system."""
     if any(rows[name].null_count < len(rows) for name in ("segment", "system_a", "system_b")):
         return rows
-    for side in ("a", "b"):
-        at = rows.schema.get_field_index(f"system_{side}")
-        rows = rows.set_column(at, rows.schema.field(at), rows[f"item_{side}"])
-    return rows
+    return replace_columns(rows, {f"system_{side}": rows[f"item_{side}"] for side in "ab"})
 
 
 def comparisons_of_pairs(rows: pa.Table) -> pa.Table:
@@ -152,16 +149,13 @@ def describe_pairs(rows: pa.Table, listed: ListedItems) -> pa.Table:
              "document": rows["document"], "system": rows[f"system_{side}"]}
         )  # fmt: skip
         described = listed.describe(one)
-        at = rows.schema.get_field_index(f"system_{side}")
-        rows = rows.set_column(at, f"system_{side}", described["system"])
+        rows = replace_columns(rows, {f"system_{side}": described["system"]})
         for name in ("segment", "document"):
             rows = rows.append_column(f"{name}_{side}", described[name].cast(TEXT))
     same = pc.fill_null(pc.equal(rows["segment_a"], rows["segment_b"]), False)
     segment = pc.if_else(same, rows["segment_a"], pa.scalar(None, TEXT))
     document = pc.coalesce(rows["document_a"], rows["document_b"])
-    for name, column in (("segment", segment), ("document", document)):
-        rows = rows.set_column(rows.schema.get_field_index(name), name, column)
-    return rows
+    return replace_columns(rows, {"segment": segment, "document": document})
 
 
 def _together(rows: pa.Table) -> tuple[Codes, pa.Array]:
@@ -185,4 +179,4 @@ def _together(rows: pa.Table) -> tuple[Codes, pa.Array]:
     of_each = np.where(ranked.to_numpy(), own, np.where(np.isnan(own), np.nan, added))
     whole = pc.fill_null(rows["hit_seconds"], np.nan).to_numpy()
     seconds = np.where(np.isnan(of_each), whole, of_each)
-    return group, pa.array(seconds, mask=np.isnan(seconds))
+    return group, nulls_for_nan(seconds)

@@ -82,10 +82,6 @@ class Names:
     segments: list[str]
     items: list[str]
 
-    def segment(self, code: int) -> str | None:
-        """Return the name of a segment; None for outputs that have none."""
-        return self.segments[code] if code < len(self.segments) else None
-
 
 @dataclass(frozen=True)
 class OutputComparisons:
