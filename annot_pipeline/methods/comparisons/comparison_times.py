@@ -7,7 +7,7 @@ beside, as in a cumulative one the short sentences hide the long.
 People take breaks, and a clock runs on: in WMT15 the median ranking takes 54 seconds, the mean
 is 98, the longest took 19 hours. So nothing is cut off in silence: mean and median of all times
 stand beside the mean of those that are no breaks. **Reading**: a break is a time of more than
-`break_factor` times the median of its own (disjoint) bin of lengths. Times that are missing,
+`BREAK_FACTOR` times the median of its own (disjoint) bin of lengths. Times that are missing,
 negative or not finite are left out and counted.
 """
 
@@ -21,27 +21,10 @@ import numpy.typing as npt
 
 from annot_pipeline.arrays import Codes, Flags, Floats
 
-
-@dataclass(frozen=True)
-class ComparisonTimesParams:
-    """What is a bin of lengths, and what is a break.
-
-    Parameters
-    ----------
-    edges
-        Upper ends of the bins, in words, ascending; Figure 3 has 10 to 60.
-    break_factor
-        Times the median of its bin, above which a time is a break.
-    """
-
-    edges: tuple[int, ...] = (10, 20, 30, 40, 50, 60)
-    break_factor: float = 10.0
-
-    def __post_init__(self) -> None:
-        if not self.edges or list(self.edges) != sorted(set(self.edges)) or self.edges[0] < 1:
-            raise ValueError(f"edges are {self.edges}: give ascending numbers of words, 1 and up")
-        if not self.break_factor > 1:
-            raise ValueError(f"break_factor is {self.break_factor}, allowed is more than 1")
+EDGES = (10, 20, 30, 40, 50, 60)
+"""Upper ends of the bins, in words; those of Figure 3."""
+BREAK_FACTOR = 10.0
+"""Times the median of its bin, above which a time is a break."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +74,6 @@ class ComparisonTimes:
         Rows without a time that can be used.
     n_unknown_words
         Rows with a time, of texts of unknown length: in `overall` only.
-    params
-        The parameters.
     """
 
     overall: LengthTimes
@@ -100,15 +81,9 @@ class ComparisonTimes:
     disjoint: tuple[LengthTimes, ...]
     n_unknown_seconds: int
     n_unknown_words: int
-    params: ComparisonTimesParams
 
 
-def comparison_times(
-    seconds: npt.ArrayLike,
-    words: npt.ArrayLike,
-    *,
-    params: ComparisonTimesParams = ComparisonTimesParams(),
-) -> ComparisonTimes:
+def comparison_times(seconds: npt.ArrayLike, words: npt.ArrayLike) -> ComparisonTimes:
     """Summarise times by the length of the source text.
 
     Parameters
@@ -117,8 +92,6 @@ def comparison_times(
         ``(n_rows,)`` that a ranking, a comparison or a whole segment took; NaN: unknown.
     words
         ``(n_rows,)`` words of the source text; -1: unknown.
-    params
-        Bins and breaks.
 
     Raises
     ------
@@ -131,30 +104,28 @@ def comparison_times(
     usable = np.isfinite(seconds) & (seconds >= 0)
     order = np.lexsort((words[usable], seconds[usable]))  # sums in one order, whatever the rows'
     times, length = seconds[usable][order], words[usable][order]
-    bins = np.where(length < 0, -1, np.searchsorted(params.edges, length))
-    breaks = _breaks(times, bins, params.break_factor)
-    ends: Sequence[int | None] = (None, *params.edges, None)
+    bins = np.where(length < 0, -1, np.searchsorted(EDGES, length))
+    breaks = _breaks(times, bins)
+    ends: Sequence[int | None] = (None, *EDGES, None)
     summary = _Times(times, length, breaks)
     return ComparisonTimes(
         overall=summary.within(np.ones(times.size, np.bool_), None, None),
         cumulative=tuple(
-            summary.within((bins >= 0) & (bins <= k), None, edge)
-            for k, edge in enumerate(params.edges)
+            summary.within((bins >= 0) & (bins <= k), None, edge) for k, edge in enumerate(EDGES)
         ),
         disjoint=tuple(
-            summary.within(bins == k, ends[k], ends[k + 1]) for k in range(len(params.edges) + 1)
+            summary.within(bins == k, ends[k], ends[k + 1]) for k in range(len(EDGES) + 1)
         ),
         n_unknown_seconds=int((~usable).sum()),
         n_unknown_words=int((length < 0).sum()),
-        params=params,
     )
 
 
-def _breaks(seconds: Floats, bins: Codes, factor: float) -> Flags:
+def _breaks(seconds: Floats, bins: Codes) -> Flags:
     breaks = np.zeros(seconds.size, np.bool_)
     for bin_ in np.unique(bins):  # a handful
         inside = bins == bin_
-        breaks[inside] = seconds[inside] > factor * np.median(seconds[inside])
+        breaks[inside] = seconds[inside] > BREAK_FACTOR * np.median(seconds[inside])
     return breaks
 
 
