@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from annot_pipeline.arrays import Codes, Floats
+from annot_pipeline.methods.numerics.distinct import is_new, linked_groups
 
 FEWEST_DENIALS = 8
 """Shared denials of a pair, from which on its agreement can tell copies from hard items."""
@@ -102,7 +103,7 @@ def _pairs_of_cells(
     """Return pairs of judges within cells as numbers, how many each pair shares, and log chance."""
     order = np.lexsort((judges, cells))
     cells, judges = cells[order], judges[order]
-    starts = np.flatnonzero(np.diff(cells, prepend=-1))
+    starts = np.flatnonzero(is_new(cells))
     sizes = np.diff(np.append(starts, cells.size))
     parts, of_part = [np.zeros(0, np.int64)], [np.zeros(0)]
     for size in range(2, min(MOST_ALIKE, int(sizes.max(initial=0))) + 1):
@@ -117,13 +118,7 @@ def _pairs_of_cells(
 
 
 def groups_of_copies(copies: LabelCopies, n_judges: int) -> Codes:
-    """Return the group of each judge, ``(n_judges,)``: the lowest code it is connected with."""
-    group = np.arange(n_judges)
-    for _ in range(n_judges):
-        before = group.copy()
-        low = np.minimum(group[copies.first], group[copies.second])
-        np.minimum.at(group, copies.first, low)
-        np.minimum.at(group, copies.second, low)
-        if np.array_equal(group, before):
-            break
-    return group
+    """Return the group of each judge, ``(n_judges,)``: of those who copy one another."""
+    pairs = np.arange(copies.first.size)
+    members = np.concatenate([copies.first, copies.second])
+    return linked_groups(members, np.tile(pairs, 2), n_judges)

@@ -140,12 +140,6 @@ def label_tasks(
 
 def joined_groups(first: Codes, second: Codes) -> Codes:
     """Return groups of judges who are together in either grouping."""
-    group = np.minimum(first, second)
-    while True:
-        before = group.copy()
-        for members in (first, second):
-            lowest = np.full(group.size, group.size)
-            np.minimum.at(lowest, members, group)
-            group = lowest[members]
-        if np.array_equal(group, before):
-            return group
+    judges = np.arange(first.size)
+    links = np.concatenate([first, first.size + second])
+    return linked_groups(np.tile(judges, 2), links, first.size)
