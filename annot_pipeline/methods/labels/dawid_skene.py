@@ -23,7 +23,7 @@ blocks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -33,14 +33,12 @@ import numpy.typing as npt
 from annot_pipeline.arrays import Floats
 from annot_pipeline.methods.labels.e_step import e_step
 from annot_pipeline.methods.labels.estimates import Estimates
-from annot_pipeline.methods.labels.label_em import EMState, Shape, run_em
+from annot_pipeline.methods.labels.label_em import Shape, run_em
 from annot_pipeline.methods.labels.label_matrix import LabelCodes, LabelMatrix
 from annot_pipeline.methods.labels.model_fits import label_groups
 from annot_pipeline.methods.labels.models import LABEL_MODELS
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.methods.numerics.convergence import Convergence
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -183,7 +181,6 @@ def dawid_skene_batch(
     *,
     params: DawidSkeneParams | None = None,
     priors: Sequence[Floats] | None = None,
-    progress: Progress | None = None,
 ) -> list[DawidSkeneResult]:
     """Fit each task's own model; equal to fitting them one by one, to the last bit.
 
@@ -195,8 +192,6 @@ def dawid_skene_batch(
         Settings of every fit.
     priors
         Of each task, as `dawid_skene` takes one.
-    progress
-        Called with (tasks finished, iterations of the current matrix) now and then.
 
     Returns
     -------
@@ -207,15 +202,11 @@ def dawid_skene_batch(
     shapes = [Shape(task.n_items, task.n_judges, task.n_labels) for task in tasks]
     results: dict[int, DawidSkeneResult] = {}
 
-    def on_iteration(n_settled: int, state: EMState) -> None:
-        if progress and state.iteration % 25 == 0:
-            progress(len(results) + n_settled, state.iteration)
-
     for group in label_groups(InMemoryBlocks([tasks]), shapes, params):
         labels, prior = group.labels, None
         if priors is not None:
             prior = stacked_priors([priors[t] for t in group.tasks], labels.n_labels)
-        em = run_em(labels, prior, params, progress=on_iteration)
+        em = run_em(labels, prior, params)
         [(matrix, posterior)] = labels.matrices.map(_posterior, em.estimates)
         for n, (task, fit) in enumerate(group.fits(em, params).items()):
             items = slice(matrix.item_starts[n], matrix.item_starts[n + 1])

@@ -8,7 +8,7 @@ the best fit with them predicts best. Without a second family on any item nothin
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -67,7 +67,7 @@ def compare_families(
     smoothing
         As the model was fitted with.
     """
-    related = tasks.keep(_with_families, families)
+    related = tasks.keep(LabelCodes.with_families, families)
     scores = []
     for blocks, estimates in ((tasks, without_families), (related, with_families)):
         k = estimates[0].log_pi.shape[1]
@@ -84,10 +84,6 @@ def compare_families(
     return FamilyComparison(max(by_fit[:n]), max(by_fit[n:]), log_score / max(weight, LEAST))
 
 
-def _with_families(codes: LabelCodes, families: Codes) -> LabelCodes:
-    return replace(codes, families=families)
-
-
 def _cell_counts(codes: LabelCodes, fitted: Estimates) -> Floats:
     return expected_counts(LabelMatrix.from_tasks([0], [codes]), fitted).theta
 
@@ -97,14 +93,14 @@ def _log_scores(
 ) -> Floats:
     """Return the log score of labels of a block by one fit; an array of one number."""
     posterior, _ = e_step(LabelMatrix.from_tasks([0], [codes]), fitted)
-    labels = ItemLabels.from_codes(_with_families(codes, families))
+    labels = ItemLabels.from_codes(codes.with_families(families))
     [p] = held_out_predictions(labels, posterior, counts, fitted.log_pi[0], [dependence])
     return _sum_logs(labels, p)[:1]
 
 
 def _vote_scores(codes: LabelCodes, families: Codes, shares: Floats) -> Floats:
     """Return the log score of labels of a block by votes, and the sum of weights."""
-    labels = ItemLabels.from_codes(_with_families(codes, families))
+    labels = ItemLabels.from_codes(codes.with_families(families))
     return _sum_logs(labels, held_out_votes(labels, shares))
 
 

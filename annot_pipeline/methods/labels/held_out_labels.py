@@ -45,10 +45,6 @@ class Predictions:
     item: Codes
     times: Floats
 
-    def keep_first(self, most: int) -> Predictions:
-        """Return the first rows, ``most`` at most."""
-        return Predictions(*(array[:most] for array in vars(self).values()))
-
 
 def predict_labels(
     tasks: Blocks[LabelCodes],

@@ -227,7 +227,7 @@ def _average(
     of two families: then nothing tells how good a fit is.
     """
     if families is not None:
-        labels = labels.keep(_with_families, families)
+        labels = labels.keep(LabelCodes.with_families, families)
     n_items, n_labels = labels.sum(_n_items_and_labels).tolist()
     has_subtypes = n_items >= LEAST_ITEMS and n_labels >= FEW
     fitted = fit_subtypes(labels) if has_subtypes else None
@@ -263,9 +263,7 @@ def _overturned_in_block(codes: LabelCodes, fit: ItemFit) -> Floats:
     return np.array([label.size, np.count_nonzero(margin > 0), np.count_nonzero(is_clear)])
 
 
-def predict_small_task(
-    labels: LabelCodes, params: DawidSkeneParams, most: int = FEW
-) -> Predictions:
+def predict_small_task(labels: LabelCodes, params: DawidSkeneParams) -> Predictions:
     """Return predictions of labels of a task with few labels, for weights that such tasks share.
 
     Parameters
@@ -274,15 +272,13 @@ def predict_small_task(
         Of a whole task.
     params
         Settings.
-    most
-        Of labels; none of a task that has more.
     """
     tasks = InMemoryBlocks([[TaskLabels(labels, KnownItems.none())]])
     codes, shapes = tasks.keep(_codes), _shapes(tasks)
     members = fit_models(codes, shapes, members_of(params), watch_nothing)
     estimates = [fits[0].estimates for fits in members]
     [predictions] = fit_stacking(codes.keep(_of_task, 0), estimates)[1].map(_itself)
-    return predictions if labels.items.size < most else predictions.keep_first(0)
+    return predictions
 
 
 def _itself(predictions: Predictions) -> Predictions:
@@ -316,12 +312,8 @@ def _fit_families(
     return fits if compared.families_help else None
 
 
-def _with_families(codes: LabelCodes, families: Codes) -> LabelCodes:
-    return replace(codes, families=families)
-
-
 def _as_family_task(codes: LabelCodes, families: Codes) -> list[LabelCodes]:
-    return [_with_families(codes, families)]
+    return [codes.with_families(families)]
 
 
 def members_of(params: DawidSkeneParams) -> list[DawidSkeneParams]:

@@ -61,6 +61,10 @@ class LabelCodes:
             if ((self.families < 0) | (self.families >= self.n_judges)).any():
                 raise ValueError(f"families must be codes from 0 to {self.n_judges - 1}")
 
+    def with_families(self, families: Codes) -> LabelCodes:
+        """Return the same labels with families of judges."""
+        return replace(self, families=families)
+
     def of_items(self, some: npt.NDArray[np.bool_]) -> LabelCodes:
         """Return labels of some items ``(n_items,)``, with the same codes."""
         rows = some[self.items]

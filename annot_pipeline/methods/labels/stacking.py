@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 
 import numpy as np
 
@@ -121,7 +122,7 @@ def fit_stacking(
         [_published(fitted) for fitted in estimates],
         smoothing,
     )
-    if shared is not None and tasks.sum(_n_labels) < ENOUGH:
+    if shared is not None and tasks.sum(attrgetter("labels.size")) < ENOUGH:
         weights = stacking_weights(predictions, shared, SHARED_LABELS)
     else:
         prior = PRIOR_SUBTYPES if len(estimates) > len(DEPENDENCE) else PRIOR
@@ -138,10 +139,6 @@ def _borrowed(cells: Floats, smoothing: float) -> Floats:
 
 def _published(fitted: Estimates) -> float:
     return float(published_dependence(fitted.dependence)[0])
-
-
-def _n_labels(labels: LabelCodes) -> int:
-    return labels.items.size
 
 
 def stacked_posterior(codes: LabelCodes, estimates: Sequence[Estimates], fit: StackedFit) -> Floats:

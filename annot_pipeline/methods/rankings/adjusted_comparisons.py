@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -235,7 +236,7 @@ class AdjustedComparisons:
             both = _of_systems(self.inverse, meat.both, n_systems)
         return SystemEstimates(
             np.where(self.totals > 0, self.fit.strengths, np.nan), judges, segments, both,
-            _components(self.counts)[0], any(self.blocks.map(_has_documents)),
+            _components(self.counts)[0], any(self.blocks.map(attrgetter("has_documents"))),
         )  # fmt: skip
 
 
@@ -515,10 +516,6 @@ def _sizes(block: ComparisonBlock) -> int:
 
 def _n_covariates(block: ComparisonBlock) -> int:
     return int(block.differences.shape[1])
-
-
-def _has_documents(block: ComparisonBlock) -> bool:
-    return block.has_documents
 
 
 def _segment_freedom(block: ComparisonBlock, totals: Floats, correlation: float) -> FreedomSums:

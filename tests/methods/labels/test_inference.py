@@ -165,7 +165,6 @@ def test_small_tasks_are_drawn_to_shared_weights():
     weights = [infer(large, shared_weights=s)[0].item_fit.stacking.weights for s in (None, shared)]
     np.testing.assert_array_equal(*weights)
     assert predict_small_task(task, HIERARCHICAL).item.size > 20
-    assert predict_small_task(large, HIERARCHICAL).item.size == 0
 
 
 def test_votes_that_predict_better_are_found():
