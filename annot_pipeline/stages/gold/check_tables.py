@@ -69,7 +69,7 @@ def violations(groups: Iterable[pa.Table], contract: Table) -> list[str]:
                 note(is_null(name), part, pc.is_null(part[name]))
         for name in reals:
             note(is_nan(name), part, pc.fill_null(pc.is_nan(part[name]), False))
-        key = pa.table([_decoded(part[name]) for name in contract.key], list(contract.key))
+        key = pa.table({name: part[name].cast(_plain(part[name].type)) for name in contract.key})
         both = pa.concat_tables([last, key]) if last else key
         note(out_of_order, both.slice(1), _before_the_last(both))
         last = both.slice(max(both.num_rows - 1, 0))
@@ -109,10 +109,6 @@ def _before_the_last(keys: pa.Table) -> pa.Array:
         before = pc.or_(before, pc.and_(equal, behind))
         equal = pc.and_(equal, same)
     return before
-
-
-def _decoded(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    return values.cast(_plain(values.type))
 
 
 def _plain(type_: pa.DataType) -> pa.DataType:

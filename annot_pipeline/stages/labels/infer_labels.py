@@ -124,11 +124,6 @@ def vote_metrics(tables: Mapping[str, pa.Table]) -> dict[str, Any]:
     return {"items": len(n_judgments), "items_by_judgments": [list(pair) for pair in pairs]}
 
 
-def count_anonymous(used: pa.Table) -> int:
-    """Return how many votes are of judges whom nobody names."""
-    return int(pc.sum(used["votes"]).as_py() or 0)
-
-
 def _judges_votes(rows: CodedTask, cells: Codes, votes: Codes) -> Floats:
     """Return votes where the answers of a judge whom a name tells share one vote."""
     judge, item = rows["judge"].codes, rows["item"].codes
@@ -331,7 +326,7 @@ def label_tables(name: str, rows: pa.Table, fitted: FittedTask, *, is_first: boo
         if used.num_rows:
             metrics |= vote_metrics(tables)
         if fitted.by_votes and used.num_rows:
-            metrics["anonymous_votes"] = count_anonymous(used)
+            metrics["anonymous_votes"] = pc.sum(used["votes"]).as_py() or 0
         elif is_first and own.judges:
             metrics["not_fitted"] = [len(own.judges), len(own.classes)]
     tables["labels"], decided = adjudicate(

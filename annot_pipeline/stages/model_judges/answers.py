@@ -316,10 +316,11 @@ def _items(
 ) -> JudgedItems:
     """Return the items of the first row of each."""
     segment = coded(rows["segment"])
+    own = index(rows["item"]).codes if "item" in rows.schema.names else np.arange(rows.num_rows)
     columns = ["system"] if "system" in rows.schema.names else ["system_a", "system_b"]
     codes, systems = code_systems([rows[name] for name in columns])
     return JudgedItems(
-        names, _clusters(rows, segment), segment, *criteria, codes[0],
+        names, clusters(rows, own), segment, *criteria, codes[0],
         codes[1] if len(codes) > 1 else np.full(len(names), NONE), systems, truth,
         probability,
     )  # fmt: skip
@@ -333,13 +334,11 @@ def code_systems(columns: Sequence[pa.ChunkedArray]) -> tuple[list[Codes], list[
     return np.split(named.codes - has_null, len(columns)), named.names[has_null:]
 
 
-def _clusters(rows: pa.Table, segment: Codes) -> Codes:
-    """Return what errs together: documents, else segments, else each item for itself."""
-    document = coded(rows["document"])
-    own = np.arange(rows.num_rows) if "item" not in rows.schema.names else index(rows["item"]).codes
-    kinds = np.select([document >= 0, segment >= 0], [2, 1], 0)
-    code = np.select([document >= 0, segment >= 0], [document, segment], own)
-    return index_pairs(kinds, code).codes
+def clusters(rows: pa.Table, own: Codes) -> Codes:
+    """Return what errs together: documents, else segments, else what ``own`` is the code of."""
+    document, segment = (coded(rows[name]) for name in ("document", "segment"))
+    kinds = np.select([document != NONE, segment != NONE], [2, 1], 0)
+    return index_pairs(kinds, np.select([kinds == 2, kinds == 1], [document, segment], own)).codes
 
 
 def coded(column: pa.ChunkedArray) -> Codes:

@@ -33,8 +33,8 @@ from annot_pipeline.stages.model_judges.answers import (
     B,
     TaskAnswers,
     asked_comparisons,
+    clusters,
     code_systems,
-    coded,
     judgments_of_judges,
 )
 from annot_pipeline.stages.shared.columns import without_nan
@@ -153,14 +153,11 @@ def _comparisons(
     item_a, item_b = index(pairs["item_a"]), index(pairs["item_b"])
     pair = index_pairs(item_a.codes, item_b.codes).codes
     (first, second), systems = code_systems([pairs["system_a"], pairs["system_b"]])
-    document, segment = (coded(pairs[name]) for name in ("document", "segment"))
-    kind = np.select([document != NONE, segment != NONE], [2, 1], 0)
-    cluster = index_pairs(kind, np.select([kind == 2, kind == 1], [document, segment], pair)).codes
     order = pairs["b_shown_first"].to_numpy(zero_copy_only=False)
     b_first = np.array(order, np.float64) if is_order_known else np.full(judge.codes.size, np.nan)
     return Comparisons(
-        judge.names, systems, judge.codes, pair, cluster, item_a.codes, item_b.codes, first, second,
-        pairs["share"].to_numpy(), b_first, pairs["truth"].to_numpy(),
+        judge.names, systems, judge.codes, pair, clusters(pairs, pair), item_a.codes, item_b.codes,
+        first, second, pairs["share"].to_numpy(), b_first, pairs["truth"].to_numpy(),
         *_lengths(pairs, items),
     )  # fmt: skip
 

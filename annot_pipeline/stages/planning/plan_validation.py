@@ -315,7 +315,7 @@ def _summary(
     judged, n_drawn, new = (by_stratum(r) for r in (population.is_judged, is_drawn, is_asked))
     sizes = cells.stratum_sizes.tolist()
     has_width = present.have_width
-    n_items = int(validation_sample_size(cells, present)) if has_width else None
+    n_items = _sample(cells, present, None).n_items if has_width else None
     return {
         "model": present.model,
         "items": int((code >= 0).sum()),
@@ -336,11 +336,6 @@ def _summary(
             for one, variance in zip(present.estimands, sample.variance.tolist(), strict=True)
         ],
     }  # fmt: skip
-
-
-def validation_sample_size(cells: SampledPopulation, present: PresentEstimates) -> int:
-    """Return how many items are drawn where nothing limits them."""
-    return _sample(cells, present, None).n_items
 
 
 def _reaches(present: PresentEstimates, sample: ValidationSample) -> bool:

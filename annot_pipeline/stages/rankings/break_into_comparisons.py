@@ -135,8 +135,10 @@ def break_into_comparisons(task: TaskData, judged_together: pa.Table) -> TaskRes
             task.name, judged_together.filter(is_in(judged_together["control"], FIRST))
         )
         margin = task.settings.easl.margin
-        if len(scores) and _are_side_by_side(scores, sum(_n_first(task))):
-            compared, _ = _placings(scores, scores.numbers("score"), margin)
+        if len(scores):
+            n_first = sum(task.blocks("standardized", ("control",)).map(_n_of_first))
+            if _are_side_by_side(scores, n_first):
+                compared, _ = _placings(scores, scores.numbers("score"), margin)
     table = encoded(comparison_table(compared)) if compared else COMPARISONS.empty_table()
     ties = pc.sum(pc.equal(table["outcome"], 0)).as_py() or 0
     metrics |= {"comparisons": table.num_rows, "ties": ties}
@@ -148,12 +150,8 @@ def break_into_comparisons(task: TaskData, judged_together: pa.Table) -> TaskRes
     return {"comparisons": table, "not_compared": not_compared}, metrics
 
 
-def _n_first(task: TaskData) -> list[int]:
-    """Return how many first scores each block of a task has."""
-    return task.blocks("standardized", ("control",)).map(_n_of_first)
-
-
 def _n_of_first(rows: pa.Table) -> int:
+    """Return how many first scores a block of a task has."""
     return pc.sum(is_in(rows["control"], FIRST)).as_py() or 0
 
 

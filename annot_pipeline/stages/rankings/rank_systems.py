@@ -76,7 +76,6 @@ BY_COMPARISONS = RankingMethods[SystemComparisons](
     "bradley_terry",
     (bradley_terry_rankings, length_rankings, win_rankings, dominance_rankings, online_rankings),
 )
-RANKING_METHODS = {"scores": BY_SCORES, "comparisons": BY_COMPARISONS}
 
 
 COLUMNS = ("task", "item", "text", "place")

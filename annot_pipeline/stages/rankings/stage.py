@@ -35,8 +35,6 @@ from annot_pipeline.stages.rankings.metrics import (
 from annot_pipeline.stages.shared.comparisons import COMPARISONS, LEFT_OUT
 from annot_pipeline.stages.shared.judged_together import judged_together
 
-RANKINGS = ("system_rankings", "system_comparisons", "variance")
-
 
 def compare_outputs(context: StageContext) -> StageOutput[ComparisonMetrics]:
     """Collect the comparisons of all tasks that hold any."""
