@@ -20,7 +20,6 @@ three items, both are NaN.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
@@ -37,6 +36,7 @@ from annot_pipeline.methods.judges.leave_one_out import (
     rows_of_series,
 )
 from annot_pipeline.methods.numerics.blocks import Blocks
+from annot_pipeline.methods.numerics.bootstrap import seed_of_name
 from annot_pipeline.methods.numerics.hyperbolic import tanh
 
 PERMUTATIONS = 999
@@ -257,8 +257,7 @@ def _permute(
     bounds = np.searchsorted(unit, np.append(permuted, permuted[-1] + 1))
     for n, code in enumerate(permuted.tolist()):
         part = slice(bounds[n], np.searchsorted(unit, code, side="right"))
-        digest = hashlib.sha256(names[code].encode()).digest()
-        rng = np.random.default_rng([seed, int.from_bytes(digest[:8], "big")])
+        rng = np.random.default_rng([seed, seed_of_name(names[code])])
         reached, n_orders, is_exact = _reached(own[part], rest[part], series[part], rng)
         if is_exact:
             p_value[code] = reached / n_orders

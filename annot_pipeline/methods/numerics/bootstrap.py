@@ -348,6 +348,12 @@ def _ratio(sums: Any, counts: Any) -> Floats:  # products of sparse matrices
         return np.where(counts > 0, sums / counts, np.nan)
 
 
+def seed_of_name(name: str) -> int:
+    """Return a number by which whatever has this name draws for itself."""
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "big")
+
+
 @dataclass(frozen=True)
 class BootstrapRounds:
     """Holds the number of rounds and the seed; each statistic has draws of its own."""
@@ -358,6 +364,5 @@ class BootstrapRounds:
 
     def arguments(self, statistic: str) -> dict[str, Any]:
         """Return ``rounds`` and ``rng``, the keyword arguments of bootstrap methods."""
-        name = hashlib.sha256(f"{self.task}\x1f{statistic}".encode()).digest()
-        rng = np.random.default_rng([self.seed, int.from_bytes(name[:8], "big")])
+        rng = np.random.default_rng([self.seed, seed_of_name(f"{self.task}\x1f{statistic}")])
         return {"rounds": self.rounds, "rng": rng}

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.contracts import INT, REAL, TEXT
+from annot_pipeline.methods.numerics.bootstrap import seed_of_name
 from annot_pipeline.stages.shared.columns import nulls_for_nan
 
 HIT_PLAN = pa.schema(
@@ -147,8 +148,8 @@ class TaskItems:
 
     def rng(self, seed: int) -> np.random.Generator:
         """Return a random generator of the task and state: another night draws other items."""
-        name = hashlib.sha256(self.question.task.encode("utf-8", "surrogatepass")).digest()
-        return np.random.default_rng([seed, int.from_bytes(name[:8], "big"), int(self.state, 16)])
+        own = seed_of_name(self.question.task)
+        return np.random.default_rng([seed, own, int(self.state, 16)])
 
     def listed_value(self, what: str, item: int) -> str | None:
         """Return what the item tables say of an item."""

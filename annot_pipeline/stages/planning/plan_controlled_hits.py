@@ -7,13 +7,13 @@ the campaign's seed and the item's name. What does not belong here: where contro
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from annot_pipeline.config import Campaign
+from annot_pipeline.methods.numerics.bootstrap import seed_of_name
 from annot_pipeline.methods.planning.degradation import CannotDegradeError, degrade
 from annot_pipeline.methods.planning.hit_design import ORDINARY, controlled_hits
 from annot_pipeline.stages.planning.hit_plan import CannotPlanError, Slots, TaskItems
@@ -123,8 +123,8 @@ class _Degraded:
 
     def __call__(self, item: int) -> str | None:
         how = self._settings.controlled_hits.degradation
-        name = hashlib.sha256(self._items.names[item].encode("utf-8", "surrogatepass")).digest()
-        rng = np.random.default_rng([self._settings.seed, int.from_bytes(name[:8], "big")])
+        seed = seed_of_name(self._items.names[item])
+        rng = np.random.default_rng([self._settings.seed, seed])
         donors = self._donors(item, rng) if how == "replace_span" else []
         try:
             return degrade(str(self._texts[item]), how=how, donors=donors, rng=rng)

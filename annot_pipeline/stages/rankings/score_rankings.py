@@ -7,7 +7,6 @@ not belong here: how a segment is scored (system_scores).
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,7 +16,7 @@ import numpy as np
 from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.config import Ranking
 from annot_pipeline.methods.comparisons.clusters import clusters
-from annot_pipeline.methods.numerics.bootstrap import SegmentScores, resample_segments
+from annot_pipeline.methods.numerics.bootstrap import SegmentScores, resample_segments, seed_of_name
 from annot_pipeline.methods.numerics.distinct import numbered_by_first
 from annot_pipeline.methods.numerics.moments import means
 from annot_pipeline.methods.numerics.multiplicity import adjust
@@ -196,11 +195,10 @@ def _why_no_interval(task: SystemScores, ranking: Ranking) -> str:
 
 def _bootstrap(task: SystemScores, ranking: Ranking, seed: int) -> list[tuple[Floats, Floats]]:
     """Return the 95% intervals of the scores by method, from the same draws of segments."""
-    name = hashlib.sha256(task.task.encode()).digest()
     rounds = resample_segments(
         [SegmentScores(one.systems, one.segments, one.scores) for one in task.cells.values()],
         n_systems=len(task.names), n_segments=task.n_segments, rounds=ranking.bootstrap,
-        rng=np.random.default_rng([seed, int.from_bytes(name[:8], "big")]),
+        rng=np.random.default_rng([seed, seed_of_name(task.task)]),
     )  # fmt: skip
     intervals = []
     for values, scores in zip(rounds, task.cells.values(), strict=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -13,6 +12,7 @@ from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.config.judges import JudgeSettings, is_model
 from annot_pipeline.methods.comparisons.comparison_counts import ComparisonCounts, count_comparisons
 from annot_pipeline.methods.comparisons.connectivity import Connectivity, connectivity
+from annot_pipeline.methods.numerics.bootstrap import seed_of_name
 from annot_pipeline.methods.numerics.distinct import renumbered
 from annot_pipeline.methods.rankings.cluster_variance import document_clusters
 from annot_pipeline.runtime.coded_task import NONE, CodedTask
@@ -114,7 +114,6 @@ class SystemComparisons:
         own, code = renumbered(rows["judge"].codes[counts])
         judge_names = [rows["judge"].names[judge] for judge in own.tolist()]
         order = rows.rows["b_shown_first"].cast(pa.int64()).fill_null(-1).to_numpy()
-        digest = hashlib.sha256(rows.name.encode()).digest()
         return cls(
             names=names,
             first=first,
@@ -129,7 +128,7 @@ class SystemComparisons:
             cluster=_clusters(segments, rows["document"].codes, counts),
             order_group=_order_groups(judge_names, judges)[code],
             dominance=None if segment_ranks is None else _dominance(segment_ranks, names),
-            seed=[seed, int.from_bytes(digest[:8], "big")],
+            seed=[seed, seed_of_name(rows.name)],
         )
 
     @property
