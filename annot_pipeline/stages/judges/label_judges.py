@@ -386,9 +386,9 @@ def _agreement(test: _Tested, unit: int) -> str:
     chance, n = test.chance, test.chance.n[unit]
     careful = chance.expected[unit] + test.typical * chance.room[unit]
     return (
-        f"agrees with {chance.agreement[unit] / n:.0%} of the others' answers; chance makes it "
-        f"{chance.expected[unit] / n:.0%}, the care of judges who pass {careful / n:.0%} "
-        f"({counted(int(n), 'label')}, p = {chance.p_value[unit]:.2g})"
+        f"agrees with {chance.agreement[unit] / n:.0%} of others' answers (by chance "
+        f"{chance.expected[unit] / n:.0%}, as judges who pass {careful / n:.0%}; "
+        f"{counted(int(n), 'label')}, p = {chance.p_value[unit]:.2g})"
     )
 
 
