@@ -5,7 +5,7 @@ export DAGSTER_DISABLE_TELEMETRY := yes
 unexport PYTHONDONTWRITEBYTECODE  # else each of hundreds of processes compiles all modules again
 INSTALL := bash .ci/install $(BIN)/python
 
-.PHONY: build test check docs study bench bench-quick bench-spark soak spark tools clean help
+.PHONY: build test check types suite docs study bench bench-quick bench-spark soak spark tools clean help
 
 help:
 	@echo "make build   install into .venv and build the examples into build/"
@@ -38,8 +38,13 @@ test: .venv/installed
 check: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@$(MAKE) --no-print-directory --jobs 2 types suite  # mypy takes one core: tests the other
+
+types: .venv/installed
+	$(BIN)/mypy
+
+suite: .venv/installed
 	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
 .venv/docs: .venv/installed
