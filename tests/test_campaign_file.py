@@ -41,6 +41,25 @@ def test_defaults(write):
     assert settings.privacy.pseudonymize
 
 
+def test_of_two_lists_under_one_key_both_count(write):
+    more = "- {path: b.csv, format: csv, fields: {item: i, judge: j, label: l}}\n"
+    twice = {"line 5": 'the key "sources" is given twice |  | join the two lists under one key'}
+    assert problems(write(f"{MINIMAL}sources:\n{more}")) == twice
+    once = problems(write(f"{MINIMAL}seed: 1\nseed: 2\n"))
+    assert once["line 6"].endswith("keep one of the two")
+
+
+@pytest.mark.parametrize(("because", "is_refused"), [("...", True), ("-", True), ("明白", False)])
+def test_dots_are_no_reason_to_exclude_an_export(write, because, is_refused):
+    text = MINIMAL.replace("{path:", '{exclude: [{digest: 0123456789ab, because: "%s"}], path:')
+    path = write(text % because)
+    if is_refused:
+        [what] = problems(path).values()
+        assert what.startswith("gives no reason")
+    else:
+        load_campaign(path)
+
+
 def test_settings_are_frozen(write):
     with pytest.raises(ValueError, match="frozen"):
         load_campaign(write(MINIMAL)).settings.seed = 3

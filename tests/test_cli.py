@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -92,6 +93,26 @@ def test_validate_writes_nothing(capsys, campaign):
     assert sorted(p.name for p in campaign.iterdir()) == before
     assert "48 records: 48 used" in out
     assert f"next: annot build {campaign}" in out
+
+
+def test_validate_says_that_names_are_of_this_run_until_a_build_makes_the_key(
+    capsys, campaign, monkeypatch
+):
+    """Judge w4 gives one answer: a gate names the judge."""
+    rows = "item,judge,label\n" + "".join(
+        f"i{i},w{j},{'yes' if j == 4 or (i % 2 and (i + j) % 9) else 'no'}\n"
+        for i in range(60)
+        for j in range(5)
+    )
+    (campaign / "votes.csv").write_text(rows)
+    monkeypatch.delenv("ANNOT_KEY", raising=False)
+    notice = "are of this run only"
+    assert notice in run(capsys, "validate", campaign)[1]
+    build_file(campaign)
+    status, out, err = run(capsys, "validate", campaign)
+    assert (status, notice in out) == (0, False)
+    [judge] = set(re.findall("j[0-9a-f]{20}", err))
+    assert judge in (campaign / "gold/v0001/report.html").read_text()
 
 
 @pytest.mark.slow

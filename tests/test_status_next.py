@@ -40,7 +40,7 @@ def document(*levels: str, **more: Any) -> dict[str, Any]:
         "settings_changed": False, "changed_settings": [], "not_compared": None, "last_build": None,
         "unended_build": None, "build_due": False, "failing": [], "rolled_back": None,
         "failed_build": None, "damaged_note": None, "refused_folders": None, "exposed_secrets": [],
-        "candidate": None, "dropped": {},
+        "candidate": None, "dropped": {}, "exclude": {}, "unused_exclusions": [],
     } | more  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import shlex
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence, Set
 from functools import cache, partial
@@ -278,14 +279,22 @@ def _figures(
 def _no_such(
     release: Release, name: str, task: str | None, metrics: Sequence[str] = ()
 ) -> StoreError:
-    """Return the error of a name that is no item and no metric, with names that are like it."""
-    items = filter(None, release.table("items")["item"].to_pylist()[:100_000])
+    """Return the error of a name that is no item and no metric, with names that are like it.
+
+    Or of an item that has no value, as where all its judges failed.
+    """
+    where = f" in task {task}" if task else ""
+    every = release.table("items")["item"].to_pylist()
+    if name in every:
+        do = f"annot trace {release.campaign} {shlex.quote(name)} shows its judgments and fates"
+        problem = Problem("NAME", f"{name} is in {release.version} without one{where}", do=do)
+        return StoreError("an item has no label or score", [problem])
+    items = filter(None, every[:100_000])
     names = {*metrics, *(metric.rpartition(".")[2] for metric in metrics), *items}
     near = difflib.get_close_matches(name, sorted(names), 3)
     words = {word: metric for metric in metrics[::-1] for word in re.split(r"[._]", metric)}
     near = near or [words[word] for word in difflib.get_close_matches(name.lower(), words, 3)]
     what = f"no item or metric {name}" if metrics else f"no item {name}"
-    where = f" in task {task}" if task else ""
     do = f"did you mean {' or '.join(near)}?" if near else ""
     others = [metric for metric in metrics if not metric.startswith("gates.")]
     allowed = f"an item, a gate, or a metric: {first_of(others, MOST)}" if metrics else ""

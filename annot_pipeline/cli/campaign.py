@@ -122,6 +122,8 @@ def _validation(document: Document, campaign: str) -> Iterator[str]:
     yield from fields(
         document, {"look_alikes": "look alike, but differ", "excluded": "excluded by their source"}
     )
+    if document["names_of_this_run"]:
+        yield "names like j0a1b... are of this run only: the first build makes the key of names"
     bad = [gate for gate in document["gates"] if gate["level"] == "error"]
     for gate in bad:
         yield f"a build would publish nothing: gate {gate['name']}: {gate['do']}"
@@ -207,7 +209,8 @@ def _show_build(arguments: argparse.Namespace, publication: Publication, build: 
         from annot_pipeline.gates import GateResult
 
         results = [GateResult(**check) for check in publication.checks]
-        terminal.warnings = [gate.short for gate in results if gate.level == "warn"]
+        others = [w for w in terminal.warnings if w.startswith("exclude:")]
+        terminal.warnings = others + [gate.short for gate in results if gate.level == "warn"]
 
     def lines() -> Iterator[str]:
         from annot_pipeline.contracts.table import certificates

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from annot_pipeline.cli.common import Document, decision_text, load, say, show, typed
 from annot_pipeline.cli.render import fields, table
 from annot_pipeline.cli.status import excluded_lines, problem_lines
 from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.storage.pointer import number
 
 EXPORTS = {
     "error": "exports cannot be compared with those of {}",
@@ -18,6 +19,10 @@ EXPORTS = {
     "not_compared": "exports not compared with {}, as the key of their digests is needed",
 }
 """How the exports on disk differ from those of a release."""
+BY_HAND = (
+    "these excluded exports have rows of the person: with these rows removed they stay excluded; "
+    "after any other edit, exclude the file by its new sha256sum"
+)
 
 
 def run_releases(arguments: argparse.Namespace) -> int:
@@ -59,23 +64,28 @@ def _releases(document: Document, campaign: str) -> Iterator[str]:
 def run_rollback(arguments: argparse.Namespace) -> int:
     """Publish the content of an older release again."""
     from annot_pipeline.commands.decisions import roll_back
+    from annot_pipeline.stages.ingest.present_exports import excluded_exports
+    from annot_pipeline.storage.exclusions import exclusions
 
     campaign = load(arguments)
     release = roll_back(
         campaign, arguments.version, because=arguments.because, by=arguments.by, progress=say
     )
     dropped: dict[str, str] = release.manifest["decision"]["dropped"]
+    excluded = excluded_exports(campaign)[0]
+    readable = {name: digest for digest, name in dropped.items() if name not in excluded}
     document = {
         "campaign": campaign.settings.campaign,
         "version": release.version,
         "restored": arguments.version,
         "path": release.location,
         "dropped_exports": [{"digest": d, "name": name} for d, name in dropped.items()],
+        "exclude": exclusions(campaign, readable, arguments.because),
     }
 
     def lines() -> Iterator[str]:
         yield f"published {release.version} with the content of {arguments.version}"
-        yield from excluded_lines({name: d for d, name in dropped.items()}, arguments.because)
+        yield from excluded_lines(document["exclude"])
         yield f"next: annot releases {typed(arguments)}"
 
     return show(arguments, document, lines)
@@ -105,6 +115,7 @@ def run_forget(arguments: argparse.Namespace) -> int:
     )  # fmt: skip
     would = "would be " if arguments.dry_run else ""
     names = {"removed": f"releases {would}removed", "still_named": "still named, edit by hand"}
+    names |= {"rows": "rows that would be removed from archived exports"}
     names |= {"elsewhere": "not reached, remove by hand"}
 
     def lines() -> Iterator[str]:
@@ -112,10 +123,24 @@ def run_forget(arguments: argparse.Namespace) -> int:
             yield f"published {document['release']} without the person"
         if not (document["release"] or document["removed"]):
             yield f"no release has the person; exports {would or 'are '}read without the person"
-        yield from fields(document, names)
+        yield from fields(document | {"removed": version_ranges(document["removed"])}, names)
+        if loss := document.get("loss"):
+            of_release = f"{loss['judgments']:,} judgments of {loss['items']:,} items"
+            yield f"{of_release} of {loss['release']} would be removed; their labels may change"
+        yield from excluded_lines(document["exclude"], BY_HAND)
         yield f"next: {'the same without --dry-run' if would else 'annot verify ' + name}"
 
     return show(arguments, document | {"campaign": campaign.settings.campaign}, lines)
+
+
+def version_ranges(versions: Sequence[str]) -> str:
+    """Return all versions of a list on one line: v0001 to v0013, v0015."""
+    runs: list[list[str]] = []
+    for version in versions:
+        if not runs or number(version) != number(runs[-1][-1]) + 1:
+            runs.append([])
+        runs[-1].append(version)
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(run) for run in runs)
 
 
 def run_pin(arguments: argparse.Namespace) -> int:

@@ -18,6 +18,7 @@ from annot_pipeline.errors import ConfigError, Problem
 if TYPE_CHECKING:
     from annot_pipeline.config import LoadedCampaign
 
+ADD_SOURCE = "the next build reads them with this element of the list sources of campaign.yaml:"
 INSTALL = "pip install 'annot-pipeline[serve]'"
 
 
@@ -58,7 +59,7 @@ def run_serve(arguments: argparse.Namespace) -> int:
     show(arguments, document, lambda: [
         f"{newest.version} of {campaign.settings.campaign}: open {address}",
         f"decisions are added to {path}",
-        *([] if _is_read(campaign, path) else ["the next build reads them with this source:"]),
+        *([] if _is_read(campaign, path) else [ADD_SOURCE]),
         *([] if _is_read(campaign, path) else how.splitlines()),
         f"stop with Ctrl-C; next: annot build {typed(arguments)}",
     ])  # fmt: skip

@@ -10,8 +10,8 @@ from textwrap import TextWrapper
 from annot_pipeline.cli.common import Document, decision_text, load, relative, show, typed
 from annot_pipeline.cli.render import at, fields, text
 from annot_pipeline.errors import counted_kind
-from annot_pipeline.storage.candidates import exclusions
 
+DROPPED = "the next build fails where it reads these exports again: correct or exclude them"
 JUDGES = {
     "verdicts": "judges",
     "label_verdicts": "judges of labels",
@@ -66,7 +66,7 @@ def status_lines(document: Document, campaign: str) -> Iterator[str]:
         if any(judges[name] for name in ("failed", "random", "suspected")):
             yield "  see verdict and verdict_reason in the table judges"
     yield from fields(document, SINCE)
-    yield from excluded_lines(document["dropped"], at(document, "release.decision.because"))
+    yield from excluded_lines(document["exclude"])
     yield from problem_lines(document["rolled_back"])
     if document["not_compared"]:
         warned = "settings cannot be compared" if release else "warning"
@@ -92,17 +92,16 @@ def status_lines(document: Document, campaign: str) -> Iterator[str]:
     lines = [
         line
         for p in parts
-        for line in ([p] if {"annot", "exclude:"} & {*p.split()} else whole.wrap(p))
+        for line in ([p] if {"annot", "exclude:", "{digest:"} & {*p.split()} else whole.wrap(p))
     ]
     yield f"next: {lines[0]}"
     yield from (f"      {line}" for line in lines[1:])
 
 
-def excluded_lines(exports: Mapping[str, str], because: str) -> Iterator[str]:
-    """Yield the lines of campaign.yaml that exclude exports, digests by name."""
-    if exports:
-        yield "the next build fails where it reads these exports again: correct or exclude them"
-    for name, line in exclusions(exports, because).items():
+def excluded_lines(lines: Mapping[str, str], title: str = DROPPED) -> Iterator[str]:
+    """Yield lines of campaign.yaml that exclude exports, by name, below a title."""
+    yield from ([title] if lines else ())
+    for name, line in lines.items():
         yield from (f"  {name}", f"    {line}")
 
 
@@ -116,12 +115,15 @@ def _warnings(document: Document) -> Iterator[tuple[str, str]]:
     """Yield what gates warn of, and what to do; exposed secrets are looked at anew."""
     from annot_pipeline.commands.status import EXPOSED
     from annot_pipeline.gates.gate import statement
+    from annot_pipeline.stages.ingest.exports import EXCLUDE
 
     for gate in (document["release"] or {"checks": []})["checks"]:
         if gate["level"] != "pass":
             detail = f": {gate['detail']}" if gate["detail"] else ""
             measured = statement(gate["value"], gate["question"])
             yield f"{gate['level']}: {gate['name']}: {measured}{detail}", gate["do"]
+    for unused in document["unused_exclusions"]:
+        yield f"warn: exclude: no export has the digest {unused}", EXCLUDE
     if exposed := document["exposed_secrets"]:
         yield f"warn: {EXPOSED.name}: {'; '.join(exposed)}", EXPOSED.do
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import uuid
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,11 +22,12 @@ from annot_pipeline.errors import AnnotError, ConfigError, Problem, StoreError, 
 from annot_pipeline.gates import Decision, standing_decision
 from annot_pipeline.stages.build import STAGES, Build, Progress
 from annot_pipeline.stages.ingest.forgotten_rows import refuse_forgotten_item, rows_of_forgotten
-from annot_pipeline.stages.ingest.present_exports import exports_among, exports_of
+from annot_pipeline.stages.ingest.present_exports import excluded_copies, exports_among, exports_of
 from annot_pipeline.stages.ingest.raw_names import judge_names
 from annot_pipeline.stages.shared.name_search import holds_name, is_distinctive
 from annot_pipeline.storage.archive import find_exports
 from annot_pipeline.storage.catalog import CATALOG, write_catalog
+from annot_pipeline.storage.exclusions import exclusions
 from annot_pipeline.storage.forgotten import Forgotten, add_forgotten, read_forgotten
 from annot_pipeline.storage.keys import fingerprint, judge_key, pseudonym, refuse_other_key
 from annot_pipeline.storage.manifest_changes import source_digest
@@ -91,7 +93,8 @@ def forget(
     dict
         ``release``, the new one (null: the newest does not have the person); ``removed`` releases,
         also those of another key, of which nobody can tell; ``elsewhere`` and, of store and gold,
-        ``still_named``: what must be removed by hand.
+        ``still_named``: what must be removed by hand; ``exclude``, lines for excluded exports. Of a
+        dry run also ``rows`` by archived export, and ``loss``, judgments and items of a release.
 
     Raises
     ------
@@ -118,16 +121,27 @@ def forget(
     held = _releases_with(releases, judge, entry)
     pins = read_pins(releases)
     if (pinned_versions := [v for v in held if v in pins]) and not pinned:
-        do = f"annot pin {campaign.typed} V --remove releases it, or --pinned removes it"
+        each = (f"annot pin {campaign.typed} {v} --remove" for v in pinned_versions)
+        do = f"{' and '.join(each)} releases it, or --pinned removes it"
         problem = Problem("", f"{first_of(pinned_versions)} is pinned and has the person", do=do)
         raise ConfigError("a pinned release would go", [problem])
     _check_files(campaign, judge, entry, newest)
-    document = {"removed": held, "elsewhere": ELSEWHERE, "release": None, "dry_run": dry_run}
+    copies = list(excluded_copies(campaign, entry))
+    entry = replace(entry, exports={copy["text"]: copy["digests"] for copy in copies})
+    lines = (exclusions(campaign, {c["name"]: c["digest"]}, c["because"]) for c in copies)
+    document: dict[str, Any] = {
+        "removed": held,
+        "elsewhere": ELSEWHERE,
+        "release": None,
+        "dry_run": dry_run,
+        "exclude": {name: line for of_copy in lines for name, line in of_copy.items()},
+    }
     is_set = is_distinctive(judge) and name.search(kept_text(campaign.settings))
     if is_set:
         progress("warn: settings name the person: they are kept, so remove the name before")
     if dry_run:
-        return document | {"still_named": ["campaign.yaml"] if is_set else []}
+        still_named = {"still_named": ["campaign.yaml"] if is_set else []}
+        return document | _rows_of_person(releases, held, judge, entry) | still_named
     with writing(releases):
         add_forgotten(campaign.store, replace(entry, releases=held))
         with store.exclusive_lock(lambda: progress(IN_USE)):
@@ -210,11 +224,32 @@ def _has_other_key(release: Release, entry: Forgotten) -> bool:
 
 
 def _has_person(release: Release, judge: str, entry: Forgotten) -> bool:
-    names = pa.array([judge, entry.digest], pa.string())
     return any(
-        pc.any(pc.is_in(release.table(table)["judge"].cast(pa.string()), names)).as_py()
+        pc.any(_are_theirs(release.table(table), judge, entry)).as_py()
         for table in ("judges", "lineage")
     )
+
+
+def _rows_of_person(
+    releases: Releases, held: Sequence[str], judge: str, entry: Forgotten
+) -> dict[str, Any]:
+    """Return a person's rows by archived export, and what of the last such release is theirs."""
+    document: dict[str, Any] = {"rows": {}}
+    for version in held:
+        lineage = releases.get(version).table("lineage")
+        theirs = lineage.filter(_are_theirs(lineage, judge, entry))
+        rows = theirs.group_by("source_file").aggregate([("source_row", "count_distinct")])
+        document["rows"] |= dict(zip(*map(pa.ChunkedArray.to_pylist, rows.columns), strict=True))
+        judged = theirs.filter(pc.is_valid(theirs["judgment_id"]))
+        items = judged.group_by(["task", "item"]).aggregate([]).num_rows
+        n_judgments = pc.count_distinct(judged["judgment_id"]).as_py()
+        document["loss"] = {"release": version, "judgments": n_judgments, "items": items}
+    return document
+
+
+def _are_theirs(rows: pa.Table, judge: str, entry: Forgotten) -> pa.ChunkedArray:
+    names = pa.array([judge, entry.digest], pa.string())
+    return pc.is_in(rows["judge"].cast(pa.string()), names)
 
 
 def _purge(store: Store) -> None:

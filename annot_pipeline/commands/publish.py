@@ -6,6 +6,7 @@ partial run, or one in another process, cannot slip a failed table into gold.
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from collections import deque
@@ -28,6 +29,7 @@ from annot_pipeline.commands.release_manifest import (
     names_in_release,
     release_manifest,
 )
+from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.campaign_file import kept_text
 from annot_pipeline.config.signature import settings_hash
 from annot_pipeline.contracts import GOLD
@@ -41,12 +43,14 @@ from annot_pipeline.errors import (
     first_of,
 )
 from annot_pipeline.gates import GateResult, standing_decision
+from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.runtime.parent import refuse_overtaken
 from annot_pipeline.stages.build import STAGES, Build, Planned, StageRun, check_one_build
 from annot_pipeline.stages.gold.compare import forgotten_judges
 from annot_pipeline.stages.ingest.metrics import ExportMetrics
-from annot_pipeline.storage.candidates import SHORT, Candidates, candidate_steps, exclusions
+from annot_pipeline.storage.candidates import SHORT, Candidates, candidate_steps
 from annot_pipeline.storage.catalog import is_catalog_of
+from annot_pipeline.storage.exclusions import exclusions
 from annot_pipeline.storage.files import TEMPORARY, file_sha256, regular
 from annot_pipeline.storage.keys import derive, refuse_other_key
 from annot_pipeline.storage.manifest import written_in
@@ -68,6 +72,8 @@ from annot_pipeline.storage.tables import (
 
 READ_FOR_LINES = 2 << 20
 """Bytes of an export that is read for the line numbers in the report; rows of others have none."""
+MOSTLY = 0.5
+"""Share of the rows of an export above which it is named beside a gate that names their judges."""
 EMPTY = "nothing_used"
 """The gate that fails where no judgment counts: there is nothing to look at."""
 
@@ -325,9 +331,11 @@ def _with_candidate(draft: _Draft, failed: GateError, *, keep: bool) -> GateErro
         return failed
     do = "; ".join(candidate_steps(candidate.manifest, build.campaign.typed))
     do = do or f"open {candidate.folder / 'report.html'}"
-    lines = exclusions_since(draft.parent, candidate)
+    lines, parent = exclusions_since(build.campaign, draft.parent, candidate), draft.parent
+    new = new_exports(parent.manifest, candidate.manifest) if parent else {}
+    what = f"new or changed since {parent and parent.version}"
     failed.problems += (
-        *(Problem(name, f"new or changed since {draft.parent and draft.parent.version}",
+        *(Problem(name, what if name in new else "most rows are by judges whom a failed gate names",
                   do=f"to build without it, add to its source: {line}")
           for name, line in [*lines.items()][:SHOWN_VALUES]),
         Problem("candidate", f"the tables are in {candidate.folder}", do=do),
@@ -335,9 +343,34 @@ def _with_candidate(draft: _Draft, failed: GateError, *, keep: bool) -> GateErro
     return failed
 
 
-def exclusions_since(parent: Release | None, candidate: Release) -> dict[str, str]:
-    """Return by name the lines that exclude the exports that a release does not have."""
-    return exclusions(new_exports(parent.manifest, candidate.manifest)) if parent else {}
+def exclusions_since(
+    campaign: LoadedCampaign, parent: Release | None, candidate: Release
+) -> dict[str, str]:
+    """Return by name the lines that exclude the exports that a release does not have.
+
+    And those that are mostly by judges whom a failed gate names: releases of other settings may
+    have read them.
+    """
+    if parent is None:
+        return {}
+    new = new_exports(parent.manifest, candidate.manifest)
+    return exclusions(campaign, new | _exports_of_judges(candidate))
+
+
+def _exports_of_judges(candidate: Release) -> dict[str, str]:
+    """Return digests by name of exports that are mostly by judges whom a failed gate names."""
+    facts = candidate.manifest["facts"]
+    tests = [*facts["failed_judges"].values(), *facts["careless_judges"].values()]
+    details = [c["detail"] for c in candidate.manifest["checks"] if c["level"] == "error"]
+    words = {word for detail in details for word in re.split(r"[\s,;:]+", detail)}
+    groups = [names for names in (facts["suspected_judges"], *tests) if words.intersection(names)]
+    lineage = candidate.table("lineage") if groups else GOLD["lineage"].empty()
+    are_theirs = is_in(lineage["judge"], [name for names in groups for name in names])
+    rows = pa.table({"file": lineage["source_file"], "share": are_theirs}).group_by("file")
+    shares = rows.aggregate([("share", "mean")]).to_pylist()
+    files = {row["file"] for row in shares if row["share_mean"] > MOSTLY}
+    sources = candidate.manifest["sources"]
+    return {source["name"]: source_digest(source) for source in sources if source["name"] in files}
 
 
 def _accepted(draft: _Draft, releases: Releases) -> Publication | None:

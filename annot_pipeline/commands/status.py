@@ -20,6 +20,7 @@ from annot_pipeline.stages.ingest.present_exports import (
 )
 from annot_pipeline.stages.last_build import failed_build_advice, failing_gates
 from annot_pipeline.storage.candidates import CANDIDATES, candidate_steps, folder_bytes
+from annot_pipeline.storage.exclusions import exclusions
 from annot_pipeline.storage.keys import exposed_secrets
 from annot_pipeline.storage.places import check_places
 from annot_pipeline.storage.releases import Release, Releases
@@ -54,21 +55,22 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
         build.decision = standing_decision(manifest)
     failing = failing_gates(build)
     candidate = last_candidate(build, release) if failing else None
+    dropped = _dropped(build, release, missing is None)
+    because = ((release and release.manifest.get("decision")) or {}).get("because", "...")
+    excluded, unused = excluded_exports(campaign, manifest)
     return {
         "campaign": campaign.settings.campaign,
         "release": release
         and {
-            "version": release.version,
-            "path": release.location,
+            "version": release.version, "path": release.location,
             "created_at": release.manifest["created_at"],
             "decision": release.manifest.get("decision"),
-            "checks": _checks(release, releases.versions()),
-            "decisions": _decisions(release),
+            "checks": _checks(release, releases.versions()), "decisions": _decisions(release),
             "judges": _judges(release),
             "anonymous_votes": release.manifest["facts"]["anonymous_votes"],
             "damaged": [*release.damaged(), *release.strangers()],
         },
-        "excluded": excluded_exports(campaign)[0],
+        "excluded": excluded, "unused_exclusions": unused,
         "exposed_secrets": exposed_secrets(campaign.settings.privacy, campaign.store),
         "unpointed": lying,
         "rolled_back": rolled_back
@@ -83,13 +85,12 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
         "failing": [{"what": gate.what, "do": gate.do} for gate in failing],
         "candidate": candidate
         and {
-            "run": candidate.manifest["candidate"]["run"],
-            "path": str(candidate.folder),
+            "run": candidate.manifest["candidate"]["run"], "path": str(candidate.folder),
             "bytes": folder_bytes(build.store.root / CANDIDATES),
             "do": candidate_steps(candidate.manifest, campaign.typed),
-            "exclude": exclusions_since(release, candidate),
+            "exclude": exclusions_since(campaign, release, candidate),
         },
-        "dropped": _dropped(build, release, missing is None),
+        "dropped": dropped, "exclude": exclusions(campaign, dropped, because),
         "failed_build": {"do": list(advice)} if (advice := failed_build_advice(build)) else None,
         "refused_folders": _refused_folders(campaign), "build_due": due,
     }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import islice
@@ -31,6 +32,7 @@ from annot_pipeline.stages.ingest.metrics import ExportMetrics, JudgmentMetrics
 from annot_pipeline.stages.ingest.present_exports import check_exports
 from annot_pipeline.stages.judges.metrics import ControlMetrics
 from annot_pipeline.stages.last_build import failed_build_advice
+from annot_pipeline.storage.keys import present_key
 from annot_pipeline.storage.places import check_places
 from annot_pipeline.storage.published_settings import SHORTEST_NAME
 from annot_pipeline.storage.releases import Release, Releases
@@ -41,6 +43,7 @@ STAGES_NEEDED = (
     "archive_exports", "read_records", "settle_judgments", "pair_controls", "control_judges",
 )  # fmt: skip
 EXAMPLES = 3
+PSEUDONYM = re.compile(r"\bj[0-9a-f]{20}\b")
 
 
 def validate(campaign: LoadedCampaign, progress: Progress) -> dict[str, Any]:
@@ -61,7 +64,9 @@ def validate(campaign: LoadedCampaign, progress: Progress) -> dict[str, Any]:
     advice = failed_build_advice(Build(campaign))
     newest = _newest_release(campaign)
     missing = other_key(campaign, newest.manifest if newest else None)
+    is_keyed = present_key(campaign.settings, campaign.store) is not None
     return document | {
+        "names_of_this_run": not is_keyed and bool(PSEUDONYM.search(str(document))),
         "failed_build": {"do": list(advice)} if advice else None,
         "other_key": missing and {"what": missing.what, "do": missing.do},
     }

@@ -222,7 +222,8 @@ def _not_yaml(error: Exception, text: str) -> Problem:
         if key.strip("\"'") != written.strip("\"'"):  # 1, 1.0 and true are one key to YAML
             do = f'put keys that are no words in quotes: "{written}"'
             return Problem(where, f"the key {written} means the same as another key", do=do)
-        return Problem(where, f"the key {key} is given twice", do="keep one of the two")
+        do = "join the two lists under one key" if ' "[]" ' in what else "keep one of the two"
+        return Problem(where, f"the key {key} is given twice", do=do)
     if "'\\t'" in what:
         return Problem(where, "a tab where tabs are not allowed", do="indent with spaces")
     if start and mark and start.line != mark.line and error.context:

@@ -162,6 +162,13 @@ class ExcludedExport(Section):
     digest: str = Field(pattern="^[0-9a-f]{12,64}$")
     because: str = Field(min_length=1)
 
+    @field_validator("because")
+    @classmethod
+    def _says_why(cls, because: str) -> str:
+        if not any(map(str.isalnum, because)):
+            raise ValueError('gives no reason: write why in place of "..."')
+        return because
+
     def matches(self, digest: str) -> bool:
         """Return whether a digest is this one, or begins so."""
         return digest.startswith(self.digest)

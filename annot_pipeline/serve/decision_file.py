@@ -11,19 +11,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 COLUMNS = ("task", "item", "expert", "decision", "decided_at", "comment")
-SOURCE = """sources:
-- path: {path}
-  format: csv
-  fields:
-    task: task
-    item: item
-    judge: expert
-    label: decision
-    submitted_at: decided_at
-    why: comment
-    control: {{value: adjudication}}
+SOURCE = """  - path: {path}
+    format: csv
+    fields:
+      task: task
+      item: item
+      judge: expert
+      label: decision
+      submitted_at: decided_at
+      why: comment
+      control: {{value: adjudication}}
 """
-"""What campaign.yaml needs to read it."""
+"""The element of the list sources that reads it, as `annot init` indents elements."""
 
 
 class DecisionFile:

@@ -6,7 +6,6 @@ being the one that it would get. No reader of gold sees it.
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Mapping
 from dataclasses import replace
@@ -40,12 +39,6 @@ def candidate_steps(manifest: Mapping[str, Any], typed: str) -> list[str]:
         run = manifest["candidate"]["run"][:SHORT]
         steps.append(f"annot publish {typed} --candidate {run}{accept}{because}")
     return steps
-
-
-def exclusions(exports: Mapping[str, str], because: str = "...") -> dict[str, str]:
-    """Return the line of campaign.yaml that excludes each of some exports, digests by name."""
-    text = json.dumps(because, ensure_ascii=False)
-    return {n: f"exclude: [{{digest: {d[:16]}, because: {text}}}]" for n, d in exports.items()}
 
 
 def folder_bytes(folder: Path) -> int:

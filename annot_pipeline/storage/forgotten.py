@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from annot_pipeline.errors import Problem, StoreError
@@ -21,7 +21,8 @@ class Forgotten:
     """A person who is left out: keyed digest of the name, since when, who decided, and why.
 
     ``key`` is the fingerprint of the key: under another one nobody is recognized. ``releases`` had
-    the person, and are gone.
+    the person, and are gone. ``exports``: digests of excluded exports, by that of their text
+    without the person's rows: where these are removed by hand, it is still excluded.
     """
 
     digest: str
@@ -30,6 +31,7 @@ class Forgotten:
     by: str
     because: str
     releases: Sequence[str] = ()
+    exports: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def read_forgotten(store: Path) -> list[Forgotten]:

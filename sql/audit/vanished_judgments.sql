@@ -3,9 +3,10 @@
 -- judgments all are held has not vanished: where its text changed, they are of an item of another name.
 -- Nor has an earlier text of an item that is held: it may be current now, and NAME#DIGEST be NAME.
 -- Items that have votes alone, of judges whom nobody names, have a label and no judgment.
--- Nor has what stands only in exports that the campaign excludes now, or what a forgotten person judged.
+-- Nor has what stands only in exports that the campaign excludes now, in rows that its where leaves out
+-- now, or what a forgotten person judged.
 -- Inputs: lineage (of this build), released, released_labels (judgments and labels of the newest
--- release, or empty), excluded (its judgments in excluded exports, and of forgotten people).
+-- release, or empty), excluded (its judgments in excluded exports, left out rows, and of forgotten people).
 WITH released_items AS (
     SELECT judgment_id, task, item FROM released
     UNION ALL

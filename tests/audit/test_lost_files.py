@@ -75,7 +75,9 @@ def test_what_a_killed_writer_of_the_log_left_is_tidied(campaign):
 @pytest.mark.slow
 def test_a_release_that_will_not_come_back_can_be_struck_off(campaign):
     shutil.rmtree(campaign / "gold" / "v0001")
-    assert [Path(w).name for w in finding_paths(campaign)] == ["v0001"]
+    [finding] = verify(load_campaign(campaign), progress=quiet)["findings"]
+    assert Path(finding["file"]).name == "v0001"
+    assert finding["do"].endswith(f"annot prune {load_campaign(campaign).typed} --keep 1 --gone")
     planned = prune(load_campaign(campaign), 5, gone=True, dry_run=True, progress=quiet)
     assert planned["struck_off"] == ["v0001"]
     assert len(finding_paths(campaign)) == 1

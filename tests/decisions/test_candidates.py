@@ -114,6 +114,48 @@ def test_a_stopped_build_says_how_to_leave_out_the_export_that_is_new(campaign, 
     assert [source["name"] for source in release.manifest["sources"]] == ["exports/a.csv"]
 
 
+def test_of_a_source_that_excludes_exports_the_element_of_the_list_is_named(campaign):
+    settings = json.loads((campaign / "campaign.yaml").read_text())
+    settings["sources"][0]["exclude"] = [{"digest": "0123456789ab", "because": "a flood"}]
+    (campaign / "campaign.yaml").write_text(json.dumps(settings))
+    (campaign / "exports" / "c.csv").write_text((campaign / "exports" / "b.csv").read_text())
+    error = str(stopped(campaign))
+    assert "exclude: [" not in error
+    lines = re.findall(r"add to its source: (\{digest: .*)", error)
+    assert len(lines) == 2
+    settings["sources"][0]["exclude"] += [
+        yaml.safe_load(line.replace("...", "a flood")) for line in lines
+    ]
+    (campaign / "campaign.yaml").write_text(json.dumps(settings))
+    names = [
+        s["name"]
+        for s in build_release(load_campaign(campaign), silent)[0].release.manifest["sources"]
+    ]
+    assert names == ["exports/a.csv"]
+
+
+def test_only_one_of_several_exports_of_a_source_gets_the_whole_line(campaign):
+    (campaign / "exports" / "c.csv").write_text((campaign / "exports" / "b.csv").read_text())
+    error = str(stopped(campaign))
+    assert error.count("add to its source: exclude: [{digest") == 1
+    assert error.count("add to its source: {digest") == 1
+
+
+def test_an_export_that_a_release_has_is_named_where_a_gate_names_its_judges(tmp_path):
+    """A release of other settings, which let the export pass, has read it."""
+    rows = [(i, j, "ab"[(i + (i + 7 * j) % 9 // 8) % 2]) for i in range(80) for j in range(4)]
+    good = "item,judge,label\n" + "".join(f"i{i},w{j},{label}\n" for i, j, label in rows)
+    flood = "item,judge,label\n" + "".join(f"i{i},w9,a\n" for i in range(80))
+    build(tmp_path, {"a.csv": good, "b.csv": flood})
+    settings = SETTINGS | {"gates": {"careless_judges": {"error": 0.0}}}
+    (tmp_path / "campaign.yaml").write_text(json.dumps(settings))
+    error = str(stopped(tmp_path))
+    assert "exports/b.csv: most rows are by judges whom a failed gate names" in error
+    assert error.count("add to its source: exclude: [{digest") == 1
+    document = status(load_campaign(tmp_path))
+    assert list(document["candidate"]["exclude"]) == ["exports/b.csv"]
+
+
 def test_the_first_build_that_is_stopped_names_no_export_to_leave_out(tmp_path):
     (tmp_path / "exports").mkdir()
     settings = SETTINGS | {"gates": {"rejected_share": {"error": 0.0}}}

@@ -13,10 +13,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from ruamel.yaml import YAML
 
 from annot_pipeline import load_gold
 from annot_pipeline.audit.bisect import bisect_metric
 from annot_pipeline.cli import main
+from annot_pipeline.cli.releases import version_ranges
 from annot_pipeline.commands.build import build_release
 from annot_pipeline.commands.decisions import publish_candidate, retract, roll_back
 from annot_pipeline.commands.forget import forget
@@ -597,8 +599,10 @@ def test_reasons_that_name_the_person_leave_the_log_and_its_chain_is_whole(campa
 def test_pinned_releases_strangers_and_models_are_refused_before_anything_goes(campaign):
     loaded = load_campaign(campaign)
     set_pin(loaded, "v0001", remove=False, why="paper", progress=silent)
-    with pytest.raises(ConfigError, match="v0001 is pinned and has the person"):
+    with pytest.raises(ConfigError, match="v0001 is pinned and has the person") as refused:
         forgotten(campaign)
+    assert "annot pin " in refused.value.problems[0].do
+    assert " v0001 --remove" in refused.value.problems[0].do
     with pytest.raises(ConfigError, match="in no export"):
         forgotten(campaign, "nobody.at.all")
     with pytest.raises(ConfigError, match="names the person"):
@@ -639,6 +643,10 @@ def test_the_command_says_what_it_cannot_reach(campaign, capsys):
     out = capsys.readouterr().out
     assert "releases would be removed: v0001, v0002" in out
     assert "not reached, remove by hand: exports in the folders of sources" in out
+    assert "rows that would be removed from archived exports: exports/a.csv 6, exports/b.csv 1" in (
+        out
+    )
+    assert "7 judgments of 7 items of v0002 would be removed; their labels may change" in out
     shutil.rmtree(campaign / "gold")
     assert os.path.exists(campaign / "store")
     assert main(["forget", str(campaign), "nobody", "--because", "asked"]) == 2
@@ -659,3 +667,64 @@ def test_a_dropped_export_stays_dropped_when_a_person_of_it_is_forgotten(campaig
     with pytest.raises(GateError, match="last rollback dropped"):
         build_release(load_campaign(campaign), silent)
     assert "flood" not in load_gold(campaign / "gold", "labels")["item"].to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("versions", "text"),
+    [
+        ([1, 2, 3, 4, 5, 9], "v0001 to v0005, v0009"),
+        ([1, 2, 4, 5, 6], "v0001, v0002, v0004 to v0006"),
+        ([], ""),
+    ],
+)
+def test_all_versions_are_listed_on_one_line(versions, text):
+    assert version_ranges([f"v{n:04}" for n in versions]) == text
+
+
+FLOOD = f"item,judge,label\nflood,w9,a\nflood,{PERSON},b\n"
+
+
+def _flood_excluded(folder: Path) -> None:
+    """Build, roll back and exclude an export; then forget a person of it."""
+    _two_releases(folder)
+    (folder / "exports" / "flood.csv").write_text(FLOOD)
+    loaded = load_campaign(folder)
+    build_release(loaded, silent)
+    roll_back(loaded, "v0002", because="a flood", by="ann", progress=silent)
+    excluded(folder, "flood.csv")
+    [line] = forgotten(folder)["exclude"].values()
+    document = json.loads((folder / "campaign.yaml").read_text())
+    document["sources"][0]["exclude"] += [YAML(typ="safe").load(line)]
+    (folder / "campaign.yaml").write_text(json.dumps(document))
+
+
+def write(path: Path, data: bytes) -> Path:
+    path.write_bytes(data)
+    return path
+
+
+@pytest.fixture
+def flooded(copy_campaign, tmp_path) -> Path:
+    return copy_campaign(_flood_excluded, tmp_path / "campaign")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_an_excluded_export_stays_excluded_when_rows_are_removed_by_hand(flooded, ends):
+    by_hand = without(FLOOD).replace("\n", ends).encode()
+    write(flooded / "exports" / "flood.csv", by_hand)
+    messages: list[str] = []
+    build_release(load_campaign(flooded), messages.append)
+    assert "excluded: exports/flood.csv (a flood)" in messages
+    assert not [message for message in messages if "no export has" in message]
+    assert "flood" not in load_gold(flooded / "gold", "labels")["item"].to_pylist()
+
+
+@pytest.mark.slow
+def test_a_dropped_export_stays_dropped_when_rows_are_removed_by_hand(flooded):
+    write(flooded / "exports" / "flood.csv", without(FLOOD).encode())
+    document = json.loads((flooded / "campaign.yaml").read_text())
+    del document["sources"][0]["exclude"]
+    (flooded / "campaign.yaml").write_text(json.dumps(document))
+    with pytest.raises(GateError, match="dropped_exports: 1 export"):
+        build_release(load_campaign(flooded), silent)

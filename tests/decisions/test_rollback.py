@@ -117,6 +117,57 @@ def test_a_digest_that_excludes_no_export_is_told(campaign):
     assert not [message for message in messages if "no export has" in message]
 
 
+def test_build_and_status_name_the_file_that_is_excluded_no_more(campaign, capsys):
+    """Also a build that publishes, which shows the warnings of the release."""
+    back(campaign)
+    [digest] = manifest_of(campaign, "v0003")["dropped"]
+    exclude(campaign, digest[:16])
+    (campaign / "exports" / "b.csv").write_text(MORE.replace("i9", "i8"))
+    capsys.readouterr()
+    assert main(["build", str(campaign)]) == 0
+    said = capsys.readouterr().err
+    assert f"exclude: no export has the digest {digest[:16]} (exports/b.csv)" in said
+    assert "sha256sum" in said
+    assert status(load_campaign(campaign))["unused_exclusions"] == [
+        f"{digest[:16]} (exports/b.csv)"
+    ]
+    main(["status", str(campaign)])
+    out = capsys.readouterr().out
+    assert f"warn: exclude: no export has the digest {digest[:16]} (exports/b.csv)" in out
+
+
+@pytest.mark.parametrize("is_edited", [False, True])
+def test_rows_that_where_leaves_out_have_not_vanished(campaign, is_edited):
+    """Unless the export is another one: then it may be that nobody meant to leave them out."""
+    [source] = SETTINGS["sources"]
+    left_out = source | {"where": [{"column": "judge", "not": ["w1"]}]}
+    gates = {"vanished_judgments": {"warn": 0.0, "minimum": 1}}
+    document = SETTINGS | {"sources": [left_out], "gates": gates}
+    (campaign / "campaign.yaml").write_text(json.dumps(document))
+    if is_edited:
+        for export in (campaign / "exports").iterdir():
+            export.write_text(export.read_text() + "new,w2,a\n")
+    checks = {check["name"]: check for check in rebuilt(campaign).release.manifest["checks"]}
+    assert (checks["vanished_judgments"]["value"] > 0) == is_edited
+
+
+@pytest.mark.parametrize("is_named_by_release", [False, True])
+def test_a_rollback_names_no_export_that_is_excluded_already(campaign, capsys, is_named_by_release):
+    [digest] = [
+        source["source_digest"]
+        for source in manifest_of(campaign, "v0002")["sources"]
+        if source["name"] == "exports/b.csv"
+    ]
+    export = campaign / "exports" / "b.csv"
+    exclude(campaign, digest if is_named_by_release else file_sha256(export))
+    if is_named_by_release:  # it is away for now
+        export.unlink()
+    assert main(["rollback", str(campaign), "v0001", "--because", "b.csv is wrong"]) == 0
+    out = capsys.readouterr().out
+    assert "published v0003 with the content of v0001" in out
+    assert "b.csv" not in out
+
+
 @pytest.mark.slow
 def test_a_corrected_export_is_read_after_a_rollback(campaign):
     back(campaign)
@@ -371,6 +422,19 @@ def test_bisect_of_metrics_is_the_mean_of_all_tasks(tmp_path):
 def test_bisect_of_an_unknown_name_says_what_is_like_it(campaign, capsys, name, words):
     assert main(["bisect", str(campaign), name]) == 1
     assert words in capsys.readouterr().err
+
+
+def test_bisect_of_an_item_without_a_label_says_so(campaign, capsys):
+    (campaign / "items.csv").write_text("item\nnever judged\n")
+    items = [{"path": "items.csv", "format": "csv", "fields": {"item": "item"}}]
+    (campaign / "campaign.yaml").write_text(json.dumps(SETTINGS | {"items": items}))
+    rebuilt(campaign)
+    capsys.readouterr()
+    assert main(["bisect", str(campaign), "never judged"]) != 0
+    error = capsys.readouterr().err
+    assert "an item has no label or score" in error
+    assert f"annot trace {load_campaign(campaign).typed} 'never judged'" in error
+    assert "did you mean" not in error
 
 
 @pytest.mark.slow

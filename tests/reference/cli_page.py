@@ -28,19 +28,20 @@ JSON = {
     "score, evidence, alternatives); where a question is open, `error` also has `questions` "
     "(options with the commands that give them) and `beliefs`",
     "validate": "`campaign`, `sources`, `tasks`, `records`, `fates`, `rejections`, `look_alikes`, "
-    "`excluded`, `gates`, `failed_build`, `other_key`",
+    "`excluded`, `gates`, `failed_build`, `other_key`, `names_of_this_run`",
     "build": "`campaign`, `published`, `version`, `path`, `run`, `facts`, `tables` (rows by name), "
     "`checks`, `changes`, `candidate` (the run, where it is one)",
     "publish": "as `build`; with `--to`: `version`, `to`, `revision`",
     "status": "`campaign`, `release`, `rolled_back`, `arrived` (new, changed, gone), "
     "`exports_not_compared`, `unread`, `settings_changed`, `changed_settings`, `not_compared`, "
     "`last_build`, `damaged_note`, `unended_build`, `failing`, `candidate`, `dropped`, "
-    "`failed_build`, `refused_folders`, `exposed_secrets`, `excluded`, `unpointed`, "
-    "`build_due`",
+    "`exclude` (lines for campaign.yaml, by export), `unused_exclusions`, `failed_build`, "
+    "`refused_folders`, `exposed_secrets`, `excluded`, `unpointed`, `build_due`",
     "releases": "`releases`, `forgotten` (at, by, because), `rolled_back`",
-    "rollback": "`campaign`, `version`, `restored`, `path`, `dropped_exports`",
+    "rollback": "`campaign`, `version`, `restored`, `path`, `dropped_exports`, `exclude`",
     "retract": "`campaign`, `version`",
-    "forget": "`campaign`, `release`, `removed`, `elsewhere`, `dry_run`",
+    "forget": "`campaign`, `release`, `removed`, `elsewhere`, `exclude`, `dry_run`; "
+    "with `--dry-run`: `rows` (by archived export), `loss` (release, judgments, items)",
     "trace": "see [trace](../audit.md#trace-where-a-label-comes-from)",
     "items": "`campaign`, `n_items`, `items`, `path`",
     "serve": "`address`, `release`, `decisions`",

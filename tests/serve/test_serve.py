@@ -21,7 +21,7 @@ from starlette.testclient import TestClient  # noqa: E402 - only where it is ins
 from annot_pipeline.cli.serve import decisions_path  # noqa: E402
 from annot_pipeline.config.campaign_file import load_campaign  # noqa: E402
 from annot_pipeline.serve.app import make_app  # noqa: E402
-from annot_pipeline.serve.decision_file import DecisionFile  # noqa: E402
+from annot_pipeline.serve.decision_file import SOURCE, DecisionFile  # noqa: E402
 from annot_pipeline.serve.pages import MASKED, Pages, without_names  # noqa: E402
 from annot_pipeline.storage.releases import Releases  # noqa: E402
 from tests.conftest import Built, stage_file  # noqa: E402
@@ -398,3 +398,12 @@ def test_campaigns_of_one_folder_have_decisions_of_their_own(tmp_path):
         (tmp_path / f"{name}.yaml").write_text(text + fields)
     paths = [decisions_path(load_campaign(tmp_path / f"{name}.yaml")).name for name in names]
     assert paths == ["decisions.csv", "rte_decisions.csv"]
+
+
+def test_the_source_of_decisions_is_one_more_element_of_the_list(tmp_path):
+    """As `annot init` writes the list: appended to it, nothing is given twice."""
+    text = "campaign: a\nsources:\n  - path: a.csv\n    format: csv\n"
+    text += "    fields: {item: item, judge: judge, label: label}\n"
+    (tmp_path / "campaign.yaml").write_text(text + SOURCE.format(path="decisions.csv"))
+    sources = load_campaign(tmp_path).settings.sources
+    assert [source.path for source in sources] == ["a.csv", "decisions.csv"]

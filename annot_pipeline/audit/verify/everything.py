@@ -20,7 +20,6 @@ from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import AnnotError, StoreError
 from annot_pipeline.stages.build import Progress
 from annot_pipeline.storage.forgotten import forgotten_releases
-from annot_pipeline.storage.gold_folder import GoldFolder
 from annot_pipeline.storage.pointer import POINTER, Pointer, number, parse_pointer
 from annot_pipeline.storage.releases import Releases
 from annot_pipeline.storage.source_digests import SourceDigests
@@ -88,7 +87,7 @@ def _verify(
     for row in rows:  # a child may have told of its parent
         row["ok"] = not checked.is_found(releases.gold.location(row["version"]))
     if version is None:
-        _verify_history(releases.gold, pointer, checked)
+        _verify_history(releases, pointer, checked)
     before = len(checked.findings)
     store = Store(campaign.store)
     digests = SourceDigests(store, campaign.settings)
@@ -173,12 +172,13 @@ def _versions(releases: Releases, pointer: Pointer | None, version: str | None) 
     return []
 
 
-def _verify_history(gold: GoldFolder, pointer: Pointer | None, checked: Checked) -> None:
+def _verify_history(releases: Releases, pointer: Pointer | None, checked: Checked) -> None:
     """Check that nothing is missing, and nothing else there.
 
     What was published and is gone without `annot prune`, and what no build put among
     the releases.
     """
+    gold = releases.gold
     if pointer is None:
         if gold.pointer_bytes() is None:
             what = "missing: nothing says which release is the newest"
@@ -190,7 +190,8 @@ def _verify_history(gold: GoldFolder, pointer: Pointer | None, checked: Checked)
             if version not in versions:
                 is_ = "it is pinned, " if version in pointer.pins else "it was published, "
                 what = f"{is_}but its folder does not exist; annot prune did not remove it"
-                do = f"{RESTORE}; or remove it from the list: annot prune CAMPAIGN --keep N --gone"
+                command = f"annot prune {releases.typed} --keep {max(len(versions), 1)} --gone"
+                do = f"{RESTORE}; or remove it from the list: {command}"
                 checked.find(gold.location(version), what, do)
     for name, what in gold.strangers(pointer).items():
         checked.find(gold.location(name), what, "move it elsewhere")

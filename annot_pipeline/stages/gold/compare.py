@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from annot_pipeline.arrays import Flags, Floats
 from annot_pipeline.contracts import GOLD
@@ -278,23 +277,27 @@ def forgotten_judges(release: Release | None, store: Path, key: bytes) -> list[s
 def _not_missed(context: StageContext, release: Release | None) -> pa.Table:
     """Return judgments of the newest release that nobody misses.
 
-    They are those of exports that are excluded now, and of people who are forgotten.
+    They are those of exports that are excluded now, of rows that a changed ``where`` leaves out,
+    and of people who are forgotten.
     """
     settings = context.campaign.settings
     forgotten = forgotten_judges(release, context.store.root, context.judge_key())
     exclusions = [exclusion.digest for source in settings.sources for exclusion in source.exclude]
-    columns = ["judgment_id", "task", "item"]
-    if release is None or not (exclusions or forgotten):
-        return GOLD["lineage"].empty().select(columns)
+    if release is None:
+        return GOLD["lineage"].empty()
     digests = SourceDigests(context.store, settings)
     excluded = [
         name
         for name in {source_digest(source) for source in release.manifest["sources"]}
         if any(d.startswith(e) for d in (name, digests.sha256(name) or "") for e in exclusions)
     ]
-    rows = read_table(release.stored("lineage"), [*columns, "source_digest", "judge"])
-    are_theirs = is_in(rows["judge"], forgotten)
-    return rows.filter(pc.or_(is_in(rows["source_digest"], excluded), are_theirs)).select(columns)
+    inputs = {
+        "lineage": verify_table(context.inputs["lineage"]),
+        "released": release.stored("lineage"),
+        "excluded": pa.table({"source_digest": pa.array(excluded, pa.string())}),
+        "forgotten": pa.table({"judge": pa.array(forgotten, pa.string())}),
+    }
+    return context.queries.table("audit/not_missed", inputs)
 
 
 def _released(release: Release | None, name: str) -> pa.Table | StoredTable:
@@ -319,7 +322,7 @@ COMPARE_RELEASES = Stage(
     inputs=dict.fromkeys([*COMPARED.values(), "lineage"], ()),
     outputs=(*COMPARED, VANISHED),
     settings=(),
-    code_version="9",  # judgments of forgotten people have not vanished
+    code_version="10",  # rows that a changed where leaves out have not vanished
     work=compare_releases,
     cached=False,  # the newest release is looked at anew each time
     kinds=frozenset({"parquet", "duckdb", "numpy"}),

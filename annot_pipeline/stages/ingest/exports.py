@@ -42,14 +42,11 @@ from annot_pipeline.stages.ingest.present_exports import (
 )
 from annot_pipeline.stages.ingest.raw_names import judge_names, raw_names, system_names
 from annot_pipeline.stages.shared.name_search import without_names
-from annot_pipeline.storage.archive import (
-    archive_file,
-    archived,
-    matching_folders,
-)
+from annot_pipeline.storage.archive import archive_file, archived, matching_folders
 from annot_pipeline.storage.checked_export import MatchedExport
 from annot_pipeline.storage.keys import exposed_secrets
 from annot_pipeline.storage.published_settings import names_in_path
+from annot_pipeline.storage.releases import Releases
 from annot_pipeline.storage.shortages import reading_export
 
 EXPORTS = pa.schema(
@@ -77,7 +74,11 @@ RECORD_FILES = pa.schema(
 )
 
 
-SAY = "name exports by sha256sum: digests of releases before a new key are of no use"
+EXCLUDE = (
+    "a file that was edited, or is excluded by its digest in a release before a new key, is read: "
+    "sha256sum FILE shows its digest now; else remove the entry"
+)
+"""What to do about an exclusion of no export."""
 
 
 def archive_exports(context: StageContext) -> StageOutput[ExportMetrics]:
@@ -114,11 +115,12 @@ def archive_exports(context: StageContext) -> StageOutput[ExportMetrics]:
     if damaged:
         context.progress(f"damaged in the store, and archived again: {first_of(damaged)}")
     exposed = exposed_secrets(settings.privacy, context.store.root)
-    excluded, unused = excluded_exports(context.campaign)
+    newest = Releases.for_campaign(context.campaign).latest()
+    excluded, unused = excluded_exports(context.campaign, newest.manifest if newest else None)
     for name, because in excluded.items():
         context.progress(f"excluded: {name} ({because})")
     if unused:
-        context.progress(f"warn: exclude: no export has the digest {first_of(unused)}; {SAY}")
+        context.progress(f"warn: exclude: no export has the digest {first_of(unused)}; {EXCLUDE}")
     metrics = ExportMetrics(len(rows), total, parent, exposed, excluded)
     return StageOutput({"exports": table}, metrics)
 

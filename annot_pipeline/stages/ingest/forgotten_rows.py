@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import gzip
 import json
+from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from string import punctuation
@@ -56,7 +58,7 @@ def without_forgotten(
         return export
     key = judge_key(campaign.settings, campaign.store)
     state = [derive(key, export_sha256(export.real)), source.model_dump_json(), *map(str, people)]
-    name = digest(state)[:32] + ".gz" * export.relative.lower().endswith(".gz")
+    name = digest(state)[:32] + ".gz" * _is_packed(export)
     copy = campaign.store / WITHOUT_FORGOTTEN / name
     if not copy.exists():
         names, rows = rows_of_forgotten(campaign, source, export, people, key)
@@ -144,17 +146,29 @@ def remove_rows(
     InputError
         Rows cannot be removed from this format, or a name stands elsewhere in the file.
     """
-    is_packed = export.relative.lower().endswith(".gz")
-    data = export.real.read_bytes()
-    data = gzip.decompress(data) if is_packed else data
     remove = WRITERS.get(source.format)
     if remove is None:
         raise _refused(export, f"rows cannot be removed from format: {source.format}")
-    left = remove(export, source, data, rows)
+    left = remove(export, source, _unpacked(export), rows)
     text = f"{export.relative}\n{left.decode(source.options.encoding, 'ignore')}"
     if holds_name(text, names):
         raise _refused(export, "the name of a forgotten person stands in other places of the file")
-    target.write_bytes(gzip.compress(left, mtime=0) if is_packed else left)
+    target.write_bytes(gzip.compress(left, mtime=0) if _is_packed(export) else left)
+
+
+def text_digest(export: MatchedExport) -> str:
+    """Return SHA-256 of the text of an export, however its lines end and whether it is packed."""
+    text = _unpacked(export).removeprefix(BOM_UTF8).replace(b"\r\n", b"\n").rstrip(b"\n")
+    return sha256(text).hexdigest()
+
+
+def _is_packed(export: MatchedExport) -> bool:
+    return export.relative.lower().endswith(".gz")
+
+
+def _unpacked(export: MatchedExport) -> bytes:
+    data = export.real.read_bytes()
+    return gzip.decompress(data) if _is_packed(export) else data
 
 
 def _refused(export: MatchedExport, what: str) -> InputError:

@@ -15,10 +15,14 @@ import pyarrow as pa
 from annot_pipeline.config import ItemSource, Limits, LoadedCampaign, Source
 from annot_pipeline.config.sources import ExcludedExport
 from annot_pipeline.contracts import INT, TEXT
-from annot_pipeline.errors import ConfigError, row_and_line
+from annot_pipeline.errors import ConfigError, InputError, row_and_line
 from annot_pipeline.exports.raw_rows import TextLines
 from annot_pipeline.stages.ingest.archived_lines import MOST_BYTES, export_lines
-from annot_pipeline.stages.ingest.forgotten_rows import refuse_forgotten_item, without_forgotten
+from annot_pipeline.stages.ingest.forgotten_rows import (
+    refuse_forgotten_item,
+    text_digest,
+    without_forgotten,
+)
 from annot_pipeline.stages.ingest.opened_exports import check_columns, open_export
 from annot_pipeline.stages.ingest.read_records import read_items
 from annot_pipeline.storage.archive import (
@@ -145,19 +149,32 @@ def _item_tables(
     return tables
 
 
-def excluded_exports(campaign: LoadedCampaign) -> tuple[dict[str, str], list[str]]:
+def excluded_exports(
+    campaign: LoadedCampaign, manifest: Mapping[str, Any] | None = None
+) -> tuple[dict[str, str], list[str]]:
     """Return the exports that are there and excluded, each with the reason.
 
-    And the digests by which sources exclude none.
+    And the digests by which sources exclude none, with the file as far as a manifest names it.
     """
-    excluded: dict[str, list[ExcludedExport]] = {}
-    for source in (source for source in campaign.settings.sources if source.exclude):
-        with suppress(ConfigError):  # none matches
-            exports = find_exports(campaign.folder, source.path, where="", own=campaign.own_folders)
-            excluded |= _excluded(campaign, source, exports)
+    excluded = {export.relative: x for _, export, x in _matched_sources(campaign) if x}
     used = [exclusion for exclusions in excluded.values() for exclusion in exclusions]
-    unused = [x.digest for s in campaign.settings.sources for x in s.exclude if x not in used]
-    return {name: exclusions[0].because for name, exclusions in excluded.items()}, unused
+    unused = [x for s in campaign.settings.sources for x in s.exclude if x not in used]
+    because = {name: exclusions[0].because for name, exclusions in excluded.items()}
+    return because, [
+        f"{x.digest}{_file_of(x, manifest, excluded) if manifest else ''}" for x in unused
+    ]
+
+
+def _file_of(
+    exclusion: ExcludedExport, manifest: Mapping[str, Any], excluded: Container[str]
+) -> str:
+    """Return the file, in brackets, that an exclusion left out of a release or was written for."""
+    reasons = manifest["facts"].get("excluded_exports", {}).items()
+    names = [
+        name for digest, name in manifest.get("dropped", {}).items() if exclusion.matches(digest)
+    ]
+    names += [n for n, because in reasons if because == exclusion.because and n not in excluded]
+    return f" ({names[0]})" if names else ""
 
 
 def exports_among(campaign: LoadedCampaign, published: Container[str]) -> dict[str, str]:
@@ -166,15 +183,42 @@ def exports_among(campaign: LoadedCampaign, published: Container[str]) -> dict[s
     A copy without the rows of forgotten people counts as the file.
     """
     names = {}
-    for source in campaign.settings.sources:
-        exports = find_exports(campaign.folder, source.path, where="", own=campaign.own_folders)
-        excluded = _excluded(campaign, source, exports)
-        for export in exports:
-            digests = chain.from_iterable(_digests(campaign, source, export))
-            matching = next((d for d in digests if d in published), None)
-            if export.relative not in excluded and matching:
-                names[export.relative] = matching
+    for source, export, excluded in _matched_sources(campaign):
+        digests = chain.from_iterable(_digests(campaign, source, export))
+        matching = next((d for d in digests if d in published), None)
+        if not excluded and matching:
+            names[export.relative] = matching
     return names
+
+
+def excluded_copies(campaign: LoadedCampaign, person: Forgotten) -> Iterator[dict[str, Any]]:
+    """Yield what becomes of excluded exports whose rows of a person somebody removes by hand.
+
+    ``name``, new ``digest``, ``because``, why it is excluded, digest of the ``text`` (see
+    `text_digest`), and ``digests`` that mean it. Left out are those whose rows cannot be removed.
+    """
+    people = [*read_forgotten(campaign.store), person]
+    for source, export, excluded in _matched_sources(campaign):
+        with suppress(InputError):
+            copy = without_forgotten(campaign, source, export, people if excluded else ())
+            if copy is not export:
+                published = [d for ds in _digests(campaign, source, export) for d in ds[1:]]
+                new, typed = export_sha256(copy.real), [exclusion.digest for exclusion in excluded]
+                yield {
+                    "name": export.relative, "because": excluded[0].because, "digest": new,
+                    "text": text_digest(copy), "digests": [*published, *typed, new],
+                }  # fmt: skip
+
+
+def _matched_sources(
+    campaign: LoadedCampaign,
+) -> Iterator[tuple[Source, MatchedExport, list[ExcludedExport]]]:
+    """Yield the exports of all sources, each with what excludes it."""
+    for source in campaign.settings.sources:
+        with suppress(ConfigError):  # none matches
+            exports = find_exports(campaign.folder, source.path, where="", own=campaign.own_folders)
+            excluded = _excluded(campaign, source, exports)
+            yield from ((source, export, excluded.get(export.relative, [])) for export in exports)
 
 
 def _excluded(
@@ -195,13 +239,17 @@ def _digests(
 ) -> Iterator[tuple[str, ...]]:
     """Yield the digests of an export, and of its copy without forgotten people if it has any.
 
-    The SHA-256 and, where there is a key, the digest that a release publishes.
+    The SHA-256 and, where there is a key, the digest that a release publishes; of a copy also those
+    of the file before somebody removed rows of forgotten people by hand.
     """
     key, people = present_key(campaign.settings, campaign.store), read_forgotten(campaign.store)
     for is_copy in (False, True)[: 1 + bool(people)]:
         read = without_forgotten(campaign, source, export, people) if is_copy else export
-        sha256 = export_sha256(read.real)
-        yield (sha256, published_digest(campaign.settings, key, sha256)) if key else (sha256,)
+        sha256, edited = export_sha256(read.real), [p.exports for p in people if is_copy]
+        text = text_digest(read) if any(edited) else ""
+        before = chain.from_iterable(exports.get(text, ()) for exports in edited)
+        published = [published_digest(campaign.settings, key, sha256)] if key else []
+        yield (sha256, *published, *before)
 
 
 def unread_files(campaign: LoadedCampaign) -> list[str]:
@@ -216,7 +264,7 @@ def unread_files(campaign: LoadedCampaign) -> list[str]:
     globs = [source.path for source in settings.sources if is_glob(source.path)]
     own = OwnFolders(campaign.own_folders)
     names = {
-        Path(os.path.relpath(path, folder)).as_posix()
+        _relative(campaign, path)
         for place in {path.parent for pattern in globs for path in matched[pattern]}
         for path in place.iterdir()
         if path.name.lower().removesuffix(".gz").endswith(ENDINGS)
@@ -309,22 +357,25 @@ def unread_rows(
 
 def unread_exports(campaign: LoadedCampaign) -> list[str]:
     """Return files next to exports, with the same suffix, that no source reads."""
-    listed: list[Source | ItemSource] = [*campaign.settings.sources, *campaign.settings.items]
-    matched: set[str] = set()
-    endings: dict[Path, set[str]] = {}
-    for source in listed:
+    paths: list[Path] = []
+    settings = campaign.settings
+    for pattern in [*(s.path for s in settings.sources), *(s.path for s in settings.items)]:
         with suppress(ConfigError):
-            exports = find_exports(campaign.folder, source.path, where=source.path)
-            matched |= {export.relative for export in exports}
-            for export in exports:
-                endings.setdefault(export.path.parent, set()).add(_ending(export.path))
+            exports = find_exports(campaign.folder, pattern, where=pattern)
+            paths += [export.path for export in exports]
+    endings = {(path.parent, _ending(path)) for path in paths}
     neighbours = [
-        Path(os.path.relpath(path, campaign.folder)).as_posix()
-        for folder, suffixes in endings.items()
+        path
+        for folder in {path.parent for path in paths}
         for path in folder.iterdir()
-        if path.is_file() and _ending(path) in suffixes and not path.name.startswith(".")
+        if (folder, _ending(path)) in endings and path.is_file() and not path.name.startswith(".")
     ]
-    return sorted(set(neighbours) - matched, key=natural_key)
+    names, read = ({_relative(campaign, path) for path in some} for some in (neighbours, paths))
+    return sorted(names - read, key=natural_key)
+
+
+def _relative(campaign: LoadedCampaign, path: Path) -> str:
+    return Path(os.path.relpath(path, campaign.folder)).as_posix()
 
 
 def _ending(path: Path) -> str:
