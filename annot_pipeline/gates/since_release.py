@@ -53,6 +53,14 @@ def label_flips(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
     )  # fmt: skip
 
 
+def corrected_judgments(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
+    """Return the largest share of the judgments of an export that have another answer now."""
+    return _in_worst_task(
+        metrics.corrected_judgments, "corrected", "judgments", minimum,
+        lambda row: f"{row['corrected']:,} of {row['judgments']:,} in {row['source_file']}",
+    )  # fmt: skip
+
+
 def certain_share(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
     """Return the largest change of a task's share of certain labels, of items in both releases."""
     changes = sorted(

@@ -15,7 +15,9 @@ from annot_pipeline.methods.numerics.shares import wilson_interval
 from annot_pipeline.stages.gold import compare
 from annot_pipeline.stages.gold.compare import agreement_changes, prevalence_changes
 
-GATES = ("agreement_fall", "prevalence_drift", "label_flips", "unseen_judges")
+GATES = (
+    "agreement_fall", "prevalence_drift", "label_flips", "unseen_judges", "corrected_judgments",
+)  # fmt: skip
 
 
 def export(n_items, label, judges=("a", "b", "c"), start=0):
@@ -147,6 +149,9 @@ def test_drift_flips_and_unseen_judges(build_campaign, start_campaign, stage_cam
     flips = gate(built, "label_flips")
     assert (flips.level, flips.value) == ("warn", 10 / 40)
     assert flips.detail == "small 10 of 40: i000, i002, i004, i006, i008"
+    corrected = gate(built, "corrected_judgments")
+    assert (corrected.level, corrected.value) == ("warn", 30 / 120)
+    assert corrected.detail == "small 30 of 120 in exports/a.csv"
     unseen = gate(built, "unseen_judges")
     assert (unseen.level, unseen.value) == ("pass", 120 / 240)
     assert unseen.detail == "small 2 judges, 120 of 240 judgments"
@@ -158,6 +163,16 @@ def test_drift_flips_and_unseen_judges(build_campaign, start_campaign, stage_cam
     assert drift.detail.startswith("small ")
     again = stage_campaign(changed)
     assert {gate(again, name).value for name in GATES} == {0}
+
+
+def test_one_export_with_swapped_labels_stops_the_build(start_campaign, stage_campaign):
+    """However many exports there are: 40 of 540 labels flip, all of one export."""
+    many = {f"{k}.csv": export(100, lambda n: "xy"[n % 2], start=100 * k) for k in range(5)}
+    start_campaign(many | {"z.csv": export(40, lambda n: "xy"[n % 2], start=900)})
+    built = stage_campaign(many | {"z.csv": export(40, lambda n: "yx"[n % 2], start=900)})
+    assert gate(built, "label_flips").value == 40 / 540
+    actual = gate(built, "corrected_judgments")
+    assert (actual.level, actual.detail) == ("error", "small 120 of 120 in exports/z.csv")
 
 
 def test_a_class_that_is_new_or_gone_has_changed(start_campaign, stage_campaign):
@@ -242,5 +257,5 @@ def test_the_drift_of_models_asks_for_no_judgments_of_people(build_campaign, mon
     monkeypatch.setattr(compare, "_released", logged)
     built = build_campaign({"a.csv": export(4, lambda n: "ab"[n % 2])})
     assert asked.count("labels") == 3, "changes, what vanished, whom to doubt"
-    assert asked.count("judgments") == 1, "what vanished"
+    assert asked.count("judgments") == 2, "what vanished, and what was corrected"
     assert built.rows("model_drift") == []

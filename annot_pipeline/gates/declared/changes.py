@@ -7,6 +7,7 @@ from typing import Any
 from annot_pipeline.gates.gate import Gate
 from annot_pipeline.gates.measures import named, named_by_task
 from annot_pipeline.gates.since_release import (
+    corrected_judgments,
     doubtful_items,
     label_flips,
     largest_change,
@@ -59,6 +60,14 @@ CHANGES: tuple[Gate[Any], ...] = (
         "annot diff shows the cause of each change; look at corrected exports, settings and new "
         "judges",
         measure_from=since_release(label_flips), warn=0.05, error=0.5, minimum=20,
+    ),
+    Gate(
+        "corrected_judgments", ReleaseChangeMetrics, "lineage",
+        "share of judgments that have another answer than in the newest release, in the worst new "
+        "or changed export with {minimum} or more",
+        "compare the export with the one before: labels may be swapped, or mapped from another "
+        "column; if it is right, raise gates.corrected_judgments.error for this build",
+        measure_from=since_release(corrected_judgments), warn=0.1, error=0.5, minimum=20,
     ),
     Gate(
         "unseen_judges", ReleaseChangeMetrics, "judge_changes",

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from annot_pipeline.arrays import Flags, Floats
-from annot_pipeline.contracts import GOLD
+from annot_pipeline.contracts import GOLD, TEXT
 from annot_pipeline.contracts.table import NO_ROUNDS
 from annot_pipeline.methods.numerics.intervals import Changes, change_intervals
 from annot_pipeline.methods.numerics.shares import Z, wilson_interval
@@ -24,7 +24,12 @@ from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.runtime.partitions import input_partitions
 from annot_pipeline.runtime.stage import Stage
-from annot_pipeline.stages.gold.metrics import Change, DoubtfulItems, ReleaseChangeMetrics
+from annot_pipeline.stages.gold.metrics import (
+    Change,
+    CorrectedJudgments,
+    DoubtfulItems,
+    ReleaseChangeMetrics,
+)
 from annot_pipeline.stages.ingest.present_exports import exports_among
 from annot_pipeline.storage.forgotten import forgotten_among, read_forgotten
 from annot_pipeline.storage.keys import fingerprint, same_names
@@ -201,6 +206,7 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
         doubtful_items=_doubtful(context, release) if release else [],
         vanished_judgments=changes[VANISHED].to_pylist(),
         dropped_exports=_dropped_exports(context, release) if release else [],
+        corrected_judgments=_corrected(context, release) if release else [],
     )
     tables = changes | {"agreement_changes": agreement, "prevalence_changes": prevalence}
     tables["model_drift"] = drift
@@ -217,6 +223,18 @@ def _doubtful(context: StageContext, release: Release) -> list[DoubtfulItems]:
         "released": _released(release, "judges"), "released_labels": _released(release, "labels")
     }  # fmt: skip
     return doubtful_items(context.queries.table("audit/unlike_judges", inputs | released))
+
+
+def _corrected(context: StageContext, release: Release) -> list[CorrectedJudgments]:
+    digests = [source_digest(source) for source in release.manifest["sources"]]
+    inputs = {
+        "released": _released(release, "judgments"),
+        "released_exports": pa.table({"source_digest": pa.array(digests, TEXT)}),
+        **{name: verify_table(context.inputs[name]) for name in ("judgments", "lineage")},
+    }
+    rows = context.queries.table("audit/corrected_judgments", inputs)
+    corrected: list[CorrectedJudgments] = rows.to_pylist()
+    return corrected
 
 
 def _dropped_exports(context: StageContext, release: Release) -> list[str]:
@@ -322,7 +340,7 @@ COMPARE_RELEASES = Stage(
     inputs=dict.fromkeys([*COMPARED.values(), "lineage"], ()),
     outputs=(*COMPARED, VANISHED),
     settings=(),
-    code_version="10",  # rows that a changed where leaves out have not vanished
+    code_version="11",  # corrected judgments by export
     work=compare_releases,
     cached=False,  # the newest release is looked at anew each time
     kinds=frozenset({"parquet", "duckdb", "numpy"}),

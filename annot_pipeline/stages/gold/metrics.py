@@ -51,6 +51,15 @@ class VanishedJudgments(TypedDict):
     first_vanished: list[str]
 
 
+class CorrectedJudgments(TypedDict):
+    """Judgments of a task in a new or changed export that the release has, and corrected ones."""
+
+    task: str
+    source_file: str
+    judgments: int
+    corrected: int
+
+
 class ModelVersions(TypedDict):
     """A model of which another version, prompt or temperature judges than in the release."""
 
@@ -195,6 +204,8 @@ class ReleaseChangeMetrics(StageMetrics):
         Labels that judges use, and that are no classes of their task there.
     label_changes, judge_changes, vanished_judgments
         By task.
+    corrected_judgments
+        By task and export.
     model_versions
         Models that have another version, prompt or temperature.
     model_falls
@@ -218,6 +229,7 @@ class ReleaseChangeMetrics(StageMetrics):
     model_falls: list[Change]
     doubtful_items: list[DoubtfulItems]
     dropped_exports: list[str] = field(default_factory=list)
+    corrected_judgments: list[CorrectedJudgments] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
