@@ -281,13 +281,13 @@ def _no_such(
 ) -> StoreError:
     """Return the error of a name that is no item and no metric, with names that are like it.
 
-    Or of an item that has no value, as where all its judges failed.
+    An item may be there without a value, for example if all its judges failed.
     """
     where = f" in task {task}" if task else ""
     every = release.table("items")["item"].to_pylist()
     if name in every:
         do = f"annot trace {release.campaign} {shlex.quote(name)} shows its judgments and fates"
-        problem = Problem("NAME", f"{name} is in {release.version} without one{where}", do=do)
+        problem = Problem("NAME", f"{name} has none in {release.version}{where}", do=do)
         return StoreError("an item has no label or score", [problem])
     items = filter(None, every[:100_000])
     names = {*metrics, *(metric.rpartition(".")[2] for metric in metrics), *items}

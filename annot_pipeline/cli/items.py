@@ -39,7 +39,7 @@ def run_items(arguments: argparse.Namespace) -> int:
         yield from table(title, rows, shown, most=len(rows))
         yield from fields(document, {"path": "all items"})
         if not rows:
-            yield "no label fits; annot serve and the report list scores and comparisons"
+            yield "no item of a task of labels fits; the report lists scores and comparisons"
         elif document["path"] is None and len(rows) < document["n_items"]:
             yield "next: -o FILE.csv writes all of them, --rows N shows more"
         else:

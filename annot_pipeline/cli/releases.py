@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from annot_pipeline.cli.common import Document, decision_text, load, say, show, typed
 from annot_pipeline.cli.render import fields, table
 from annot_pipeline.cli.status import excluded_lines, problem_lines
-from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.errors import ConfigError, Problem, counted
 from annot_pipeline.storage.pointer import number
 
 EXPORTS = {
@@ -125,8 +125,10 @@ def run_forget(arguments: argparse.Namespace) -> int:
             yield f"no release has the person; exports {would or 'are '}read without the person"
         yield from fields(document | {"removed": version_ranges(document["removed"])}, names)
         if loss := document.get("loss"):
-            of_release = f"{loss['judgments']:,} judgments of {loss['items']:,} items"
-            yield f"{of_release} of {loss['release']} would be removed; their labels may change"
+            of_items = (
+                f"{counted(loss['judgments'], 'judgment')} of {counted(loss['items'], 'item')}"
+            )
+            yield f"{of_items} of {loss['release']} would be removed; labels may change"
         yield from excluded_lines(document["exclude"], BY_HAND)
         yield f"next: {'the same without --dry-run' if would else 'annot verify ' + name}"
 

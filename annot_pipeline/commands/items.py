@@ -66,12 +66,14 @@ def list_items(
     _refuse_unknown("reason", reason, REASONS)
     chosen = Releases.for_campaign(campaign).get_or_candidate(release)
     names = ("labels", "label_distributions", "items", "judgments", "lineage")
+    kinds = chosen.manifest["facts"]["kinds"]
     parameters = {
+        "categorical": [name for name, kind in kinds.items() if kind == "categorical"],
         "uncertain": uncertain, "task": task, "label": label, "judge": judge, "reason": reason,
         "least_share": SPLIT,
     }  # fmt: skip
     queries = Queries(campaign.settings.resources, campaign.spill)
-    _refuse_unknown("task", task, chosen.manifest["facts"]["kinds"])
+    _refuse_unknown("task", task, kinds)
     _refuse_unknown("judge", judge, chosen.table("judges")["judge"].to_pylist())
     labels = read_table(chosen.stored("labels"), ["label"])["label"]
     _refuse_unknown("label", label, labels.unique().to_pylist())

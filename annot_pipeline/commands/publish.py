@@ -6,7 +6,6 @@ partial run, or one in another process, cannot slip a failed table into gold.
 
 from __future__ import annotations
 
-import re
 import shutil
 import tempfile
 from collections import deque
@@ -72,6 +71,12 @@ from annot_pipeline.storage.tables import (
 
 READ_FOR_LINES = 2 << 20
 """Bytes of an export that is read for the line numbers in the report; rows of others have none."""
+OF_JUDGES = {
+    "judges_failed": "failed_judges", "failed_labels": "failed_judges",
+    "careless_judges": "careless_judges", "suspected_labels": "suspected_judges",
+    "doubtful_items": "suspected_judges",
+}  # fmt: skip
+"""Gates that name judges, with the fact of a manifest that lists them."""
 MOSTLY = 0.5
 """Share of the rows of an export above which it is named beside a gate that names their judges."""
 EMPTY = "nothing_used"
@@ -346,10 +351,10 @@ def _with_candidate(draft: _Draft, failed: GateError, *, keep: bool) -> GateErro
 def exclusions_since(
     campaign: LoadedCampaign, parent: Release | None, candidate: Release
 ) -> dict[str, str]:
-    """Return by name the lines that exclude the exports that a release does not have.
+    """Return by name the lines that exclude exports that may have failed a build.
 
-    And those that are mostly by judges whom a failed gate names: releases of other settings may
-    have read them.
+    They are those that the release before does not have, and those mostly by judges whom a failed
+    gate names: a release of other settings may have read them.
     """
     if parent is None:
         return {}
@@ -359,13 +364,13 @@ def exclusions_since(
 
 def _exports_of_judges(candidate: Release) -> dict[str, str]:
     """Return digests by name of exports that are mostly by judges whom a failed gate names."""
-    facts = candidate.manifest["facts"]
-    tests = [*facts["failed_judges"].values(), *facts["careless_judges"].values()]
-    details = [c["detail"] for c in candidate.manifest["checks"] if c["level"] == "error"]
-    words = {word for detail in details for word in re.split(r"[\s,;:]+", detail)}
-    groups = [names for names in (facts["suspected_judges"], *tests) if words.intersection(names)]
-    lineage = candidate.table("lineage") if groups else GOLD["lineage"].empty()
-    are_theirs = is_in(lineage["judge"], [name for names in groups for name in names])
+    facts = dict(candidate.manifest["facts"])
+    failed = {c["name"] for c in candidate.manifest["checks"] if c["level"] == "error"}
+    facts["suspected_judges"] = {"suspected": facts["suspected_judges"]}
+    by_test = [facts[fact] for gate, fact in OF_JUDGES.items() if gate in failed]
+    names = {name for tests in by_test for judges in tests.values() for name in judges}
+    lineage = candidate.table("lineage") if names else GOLD["lineage"].empty()
+    are_theirs = is_in(lineage["judge"], names)
     rows = pa.table({"file": lineage["source_file"], "share": are_theirs}).group_by("file")
     shares = rows.aggregate([("share", "mean")]).to_pylist()
     files = {row["file"] for row in shares if row["share_mean"] > MOSTLY}

@@ -165,8 +165,8 @@ def uncounted_items(metrics: ItemMetrics) -> Finding:
     return Finding(sum(row["items"] for row in rows), first_of(details, between="; "))
 
 
-def respelled_classes(metrics: JudgmentMetrics) -> Finding:
-    """Return the largest share of an export that is so rejected, and the spellings."""
+def respelled_classes(metrics: JudgmentMetrics, minimum: int) -> Finding:
+    """Return the largest share of an export's records rejected for a respelled class."""
     rows, records, rejected = metrics.respelled_classes, Counter[str](), Counter[str]()
     for file in metrics.files:
         records[file["source_file"]] += file["records"]
@@ -175,8 +175,13 @@ def respelled_classes(metrics: JudgmentMetrics) -> Finding:
     details = [
         f"{r['records']:,} x {r['spelling']!r} for {r['declared']!r} in {r['file']}" for r in rows
     ]
-    worst = max((n / max(records[file], n) for file, n in rejected.items()), default=0.0)
-    return Finding(worst, first_of(details, between="; "))
+    shares = {file: n / max(records[file], n) for file, n in rejected.items()}
+    serious = max(
+        (share for file, share in shares.items() if records[file] >= minimum), default=0.0
+    )
+    return Finding(
+        max(shares.values(), default=0.0), first_of(details, between="; "), serious=serious
+    )
 
 
 def superseded_by_order(metrics: JudgmentMetrics) -> Finding:

@@ -1,8 +1,8 @@
 """The next judgments of labels: items below a level, those first of which one more tells most.
 
 An item is not asked again once its label has the probability `next_hits.level`, an expert decided
-it, or it has `next_hits.per_item` judgments. Items come first that nobody judged, or only judges
-who failed.
+it, or it has `next_hits.per_item` judgments. Items without judgments, or whose judges all
+failed, come first.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.storage.archive import glob_exports
 
-IN_LIST = "# one more element of the list exclude"
+ELEMENT_NOTE = "# one more element of the list exclude"
 
 
 def exclusions(
@@ -27,7 +27,7 @@ def exclusions(
         if not any(exclusion.matches(digest) for exclusion in source.exclude):
             element = f"{{digest: {digest[:16]}, because: {text}}}"
             lines[name] = (
-                f"{element}  {IN_LIST}" if source.path in extended else f"exclude: [{element}]"
+                f"{element}  {ELEMENT_NOTE}" if source.path in extended else f"exclude: [{element}]"
             )
             extended.append(source.path)
     return lines

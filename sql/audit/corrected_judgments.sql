@@ -1,12 +1,14 @@
--- One row is a task and an export that is new or changed: its judgments that the newest release has too,
--- and those of them that have another answer now. Votes of nobody are not looked at.
--- Inputs: lineage, judgments (of this build), released (judgments of the newest release), released_exports
--- (their digests).
+-- One row is a task and an export that has changed: its judgments that it gave the newest release, too, and
+-- those of them that have another answer now. A file of corrections gave the release none of them.
+-- Inputs: lineage, judgments (of this build), released, released_lineage (of the newest release),
+-- released_exports (digests of its exports).
 WITH changed AS (
-    SELECT judgment_id, source_file
-    FROM lineage
-    WHERE fate IN ('used', 'measured', 'control', 'judge_failed')
-        AND source_digest NOT IN (SELECT source_digest FROM released_exports)
+    SELECT n.judgment_id, n.source_file
+    FROM lineage AS n
+    JOIN released_lineage AS r ON n.judgment_id = r.judgment_id AND n.source_file = r.source_file
+    WHERE n.source_digest NOT IN (SELECT source_digest FROM released_exports)
+        AND n.fate IN ('used', 'measured', 'control', 'judge_failed')
+        AND r.fate IN ('used', 'measured', 'control', 'judge_failed')
 )
 SELECT
     n.task,

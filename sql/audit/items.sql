@@ -1,7 +1,7 @@
 -- One row is an item of a task of labels, the most doubtful first: its label and runner-up, votes by
 -- label, the text, and reasons to doubt it. Items of which no judgment counts have no label.
 -- Inputs: labels, label_distributions, items, judgments, lineage (of the release).
--- Parameters: uncertain (whether only labels that are not certain), task, label, judge, reason (null:
+-- Parameters: categorical (tasks), uncertain (whether only labels that are not certain), task, label, judge, reason (null:
 -- any), least_share (of votes, for a reason).
 WITH votes AS (
     SELECT
@@ -25,7 +25,7 @@ runner_ups AS (
 uncounted AS (
     SELECT task, item
     FROM lineage
-    WHERE item IS NOT NULL AND task IN (SELECT task FROM labels)
+    WHERE item IS NOT NULL AND list_contains($categorical, task)
     GROUP BY task, item
     HAVING
         bool_or(fate IN ('judge_failed', 'rejected'))

@@ -646,7 +646,7 @@ def test_the_command_says_what_it_cannot_reach(campaign, capsys):
     assert "rows that would be removed from archived exports: exports/a.csv 6, exports/b.csv 1" in (
         out
     )
-    assert "7 judgments of 7 items of v0002 would be removed; their labels may change" in out
+    assert "7 judgments of 7 items of v0002 would be removed; labels may change" in out
     shutil.rmtree(campaign / "gold")
     assert os.path.exists(campaign / "store")
     assert main(["forget", str(campaign), "nobody", "--because", "asked"]) == 2

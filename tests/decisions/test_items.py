@@ -116,3 +116,28 @@ def test_a_spreadsheet_takes_no_cell_for_a_formula(start_campaign, tmp_path):
         cells = [row["item"] for row in csv.DictReader(file)]
     assert sorted(cells) == sorted(["'=1+1", "'+1", "'-1", "'@x", "i5"])
     assert sorted(pq.read_table(tmp_path / "queue.parquet")["item"].to_pylist()) == sorted(names)
+
+
+def test_items_without_a_judgment_that_counts_are_listed(start_campaign):
+    """Also of a task all of whose answers were rejected."""
+    text = "task,item,judge,label\n" + "".join(
+        f"{task},{item},w{j},{label}\n"
+        for task, item, label in [
+            ("t", "i0", "a"),
+            ("t", "i1", "b"),
+            ("t", "i2", "c"),
+            ("u", "k0", "c"),
+        ]
+        for j in range(3)
+    )
+    source = {"path": "exports/*.csv", "format": "csv", "fields": {
+        name: name for name in ("task", "item", "judge", "label")}}  # fmt: skip
+    tasks = [{"name": "*", "kind": "categorical", "labels": ["a", "b"]}]
+    gates = {"rejected_share": {"error": 1}}
+    folder = start_campaign({"a.csv": text}, sources=[source], tasks=tasks, gates=gates)
+    loaded = load_campaign(folder)
+    rows = list_items(loaded, reason="no judgment counts").to_pylist()
+    assert [(row["task"], row["item"], row["label"]) for row in rows] == [
+        ("t", "i2", None), ("u", "k0", None),
+    ]  # fmt: skip
+    assert items(loaded, task="u") == ["k0"]

@@ -173,6 +173,11 @@ def test_one_export_with_swapped_labels_stops_the_build(start_campaign, stage_ca
     assert gate(built, "label_flips").value == 40 / 540
     actual = gate(built, "corrected_judgments")
     assert (actual.level, actual.detail) == ("error", "small 120 of 120 in exports/z.csv")
+    late = {"zz-corrections.csv": export(40, lambda n: "yx"[n % 2], start=900)}
+    z = {"z.csv": export(40, lambda n: "xy"[n % 2], start=900)}
+    corrected = stage_campaign(many | z | late)
+    assert gate(corrected, "label_flips").value == 40 / 540
+    assert gate(corrected, "corrected_judgments").value == 0  # a file of corrections
 
 
 def test_a_class_that_is_new_or_gone_has_changed(start_campaign, stage_campaign):

@@ -63,8 +63,8 @@ CHANGES: tuple[Gate[Any], ...] = (
     ),
     Gate(
         "corrected_judgments", ReleaseChangeMetrics, "lineage",
-        "share of judgments that have another answer than in the newest release, in the worst new "
-        "or changed export with {minimum} or more",
+        "share of an export's judgments in the newest release that have another answer now, in the "
+        "worst changed export with {minimum} or more",
         "compare the export with the one before: labels may be swapped, or mapped from another "
         "column; if it is right, raise gates.corrected_judgments.error for this build",
         measure_from=since_release(corrected_judgments), warn=0.1, error=0.5, minimum=20,

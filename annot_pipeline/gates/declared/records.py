@@ -66,10 +66,11 @@ RECORDS: tuple[Gate[Any], ...] = (
     ),
     Gate(
         "respelled_classes", JudgmentMetrics, "settled",
-        "largest share of an export's records rejected for another spelling of a declared class",
+        "share of an export's records that were rejected for another spelling of a declared class, "
+        "in the worst export (an error: of {minimum} records or more)",
         "answers of one class are missing, which moves labels: map them to the declared spelling "
         "(label: {column: NAME, map: {Yes: yes}}), or correct the export",
-        respelled_classes, warn=0, error=0.05,
+        measure_from=respelled_classes, warn=0, error=0.05, minimum=20,
     ),
     Gate(
         "swallowed_rows", RecordMetrics, "record_files",
@@ -180,8 +181,8 @@ RECORDS: tuple[Gate[Any], ...] = (
         "uncounted_items", ItemMetrics, "items",
         "number of items without a judgment that counts: their judges failed, or answers were "
         "rejected",
-        "gold has no label or score of them: annot hits asks for them first; see verdict_reason in "
-        "judges, and rejected rows in annot validate",
+        "gold has no label or score of them: annot hits asks first for those whose judges failed; "
+        "see verdict_reason in judges, and rejected rows in annot validate",
         uncounted_items, warn=0,
     ),
     Gate(

@@ -69,7 +69,7 @@ which an average may overturn one without known items."""
 LEAST_FEWER = 0.02
 """Share of items on which families overturn a plurality less, to be used without known items."""
 FEWEST_JUDGES = 3
-"""By whose agreement the accuracies of judges are identified (Dawid & Skene 1979)."""
+"""Judges that agreement needs to identify how often each is right (Dawid & Skene 1979)."""
 COPIES = 0.65
 """Correlation, given the class, of judges who are copies of one."""
 

@@ -349,7 +349,7 @@ def _ratio(sums: Any, counts: Any) -> Floats:  # products of sparse matrices
 
 
 def seed_of_name(name: str) -> int:
-    """Return a number by which whatever has this name draws for itself."""
+    """Return the random seed of a name."""
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big")
 

@@ -229,6 +229,7 @@ def _corrected(context: StageContext, release: Release) -> list[CorrectedJudgmen
     digests = [source_digest(source) for source in release.manifest["sources"]]
     inputs = {
         "released": _released(release, "judgments"),
+        "released_lineage": _released(release, "lineage"),
         "released_exports": pa.table({"source_digest": pa.array(digests, TEXT)}),
         **{name: verify_table(context.inputs[name]) for name in ("judgments", "lineage")},
     }

@@ -52,7 +52,7 @@ class VanishedJudgments(TypedDict):
 
 
 class CorrectedJudgments(TypedDict):
-    """Judgments of a task in a new or changed export that the release has, and corrected ones."""
+    """Judgments of a task that a changed export gave the release, and those corrected since."""
 
     task: str
     source_file: str

@@ -75,10 +75,10 @@ RECORD_FILES = pa.schema(
 
 
 EXCLUDE = (
-    "a file that was edited, or is excluded by its digest in a release before a new key, is read: "
-    "sha256sum FILE shows its digest now; else remove the entry"
+    "if the file was edited, or the key is new, it is read again: exclude it by its digest of now "
+    "(sha256sum FILE); if it is gone, remove the entry"
 )
-"""What to do about an exclusion of no export."""
+"""What to do about an exclusion that matches no export."""
 
 
 def archive_exports(context: StageContext) -> StageOutput[ExportMetrics]:

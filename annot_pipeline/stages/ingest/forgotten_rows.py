@@ -158,7 +158,7 @@ def remove_rows(
 
 def text_digest(export: MatchedExport) -> str:
     """Return SHA-256 of the text of an export, however its lines end and whether it is packed."""
-    text = _unpacked(export).removeprefix(BOM_UTF8).replace(b"\r\n", b"\n").rstrip(b"\n")
+    text = _unpacked(export).removeprefix(BOM_UTF8).replace(b"\r\n", b"\n").rstrip(b"\r\n")
     return sha256(text).hexdigest()
 
 

@@ -29,8 +29,9 @@ ACCOUNT = "account"
 """Key of an audit that holds fates by file."""
 CLASSES = "classes"
 """Key of an audit that holds the number of labels by task."""
-UNDECLARED = "label is not a declared class"
-"""Begins the reason of a rejected record, as sql/ingest/key_records.sql gives it."""
+UNDECLARED, MOST_OF_LABEL = "label is not a declared class", 60
+"""Begins the reason of a rejected record, with so many characters of the label
+(sql/ingest/key_records.sql)."""
 
 
 def classes_by_task(named: pa.Table) -> dict[str, int]:
@@ -139,17 +140,18 @@ def respelled_classes(
     if not any(row["kind"] == UNDECLARED for audit in audits for row in audit["rejections"]):
         return []
     declared = {
-        (row["task"], appearance(label)): label
+        (row["task"], appearance(label[:MOST_OF_LABEL])): label
         for row in tasks.to_pylist()
         for label in row["labels"] or ()
     }
+    names = ["task", "source_file", "reason"]
     counts: Counter[tuple[str, str, str]] = Counter()
-    for rows in read_groups(judgments, ["task", "source_file", "reason"]):
+    for rows in read_groups(judgments, names):
         rejected = rows.filter(pc.starts_with(rows["reason"].cast(TEXT), UNDECLARED))
-        for row in rejected.to_pylist():
+        for row in rejected.group_by(names).aggregate([([], "count_all")]).to_pylist():
             spelling = row["reason"].removeprefix(UNDECLARED)[3:-1]
             if label := declared.get((row["task"], appearance(spelling))):
-                counts[row["source_file"], spelling, label] += 1
+                counts[row["source_file"], spelling, label] += row["count_all"]
     return [
         {"file": file, "spelling": spelling, "declared": label, "records": counts[key]}
         for key in sorted(counts, key=lambda key: (-counts[key], *key))

@@ -152,9 +152,9 @@ def _item_tables(
 def excluded_exports(
     campaign: LoadedCampaign, manifest: Mapping[str, Any] | None = None
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the exports that are there and excluded, each with the reason.
+    """Return the exports that are there and excluded with the reason, and digests of no export.
 
-    And the digests by which sources exclude none, with the file as far as a manifest names it.
+    A digest of no export comes with its file where a manifest names it.
     """
     excluded = {export.relative: x for _, export, x in _matched_sources(campaign) if x}
     used = [exclusion for exclusions in excluded.values() for exclusion in exclusions]
@@ -168,19 +168,19 @@ def excluded_exports(
 def _file_of(
     exclusion: ExcludedExport, manifest: Mapping[str, Any], excluded: Container[str]
 ) -> str:
-    """Return the file, in brackets, that an exclusion left out of a release or was written for."""
+    """Return the name, in brackets, of the one file that an exclusion can be for; else nothing."""
     reasons = manifest["facts"].get("excluded_exports", {}).items()
     names = [
         name for digest, name in manifest.get("dropped", {}).items() if exclusion.matches(digest)
     ]
     names += [n for n, because in reasons if because == exclusion.because and n not in excluded]
-    return f" ({names[0]})" if names else ""
+    return f" ({names[0]})" if len({*names}) == 1 else ""
 
 
 def exports_among(campaign: LoadedCampaign, published: Container[str]) -> dict[str, str]:
     """Return the exports that a build would read and that have one of some published digests.
 
-    A copy without the rows of forgotten people counts as the file.
+    A copy without the rows of forgotten people counts as the file. Sources without files have none.
     """
     names = {}
     for source, export, excluded in _matched_sources(campaign):
@@ -192,7 +192,7 @@ def exports_among(campaign: LoadedCampaign, published: Container[str]) -> dict[s
 
 
 def excluded_copies(campaign: LoadedCampaign, person: Forgotten) -> Iterator[dict[str, Any]]:
-    """Yield what becomes of excluded exports whose rows of a person somebody removes by hand.
+    """Yield each excluded export as it will be once a person's rows are removed by hand.
 
     ``name``, new ``digest``, ``because``, why it is excluded, digest of the ``text`` (see
     `text_digest`), and ``digests`` that mean it. Left out are those whose rows cannot be removed.

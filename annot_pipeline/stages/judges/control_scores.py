@@ -30,7 +30,7 @@ from annot_pipeline.runtime.indexing import Index, PairIndex, index, index_pairs
 from annot_pipeline.stages.shared.orient_scores import orient_scores
 
 Scale = tuple[float, float]
-EVERY: Scale = (-np.inf, np.inf)
+UNBOUNDED: Scale = (-np.inf, np.inf)
 
 
 @dataclass(frozen=True)
@@ -389,13 +389,15 @@ def ordinary_scores(rows: pa.Table, tasks: pa.Table) -> pa.Table:
     return rows.filter(pa.array(orient_scores(rows, tasks).in_control))
 
 
-def scores_of_task(rows: pa.Table, task: str) -> Floats:
-    """Return the scores of a task in a block."""
-    return np.asarray(rows.filter(is_in(rows["task"], (task,)))["score"].to_numpy(), np.float64)
+def scores_by_task(rows: pa.Table, tasks: Sequence[str]) -> dict[str, Floats]:
+    """Return the scores of some tasks in a block."""
+    codes = pc.index_in(rows["task"].cast(TEXT), pa.array(tasks, TEXT))
+    task, score = pc.fill_null(codes, -1).to_numpy(), rows["score"].to_numpy()
+    return {name: score[task == code] for code, name in enumerate(tasks)}
 
 
 def within_fences(rows: pa.Table, fences: Mapping[str, Scale]) -> pa.Table:
-    """Return the rows of a block but for outlying scores, which would decide whom judges are like.
+    """Return the rows of a block without outlying scores, which would decide correlations.
 
     Parameters
     ----------
@@ -405,6 +407,6 @@ def within_fences(rows: pa.Table, fences: Mapping[str, Scale]) -> pa.Table:
         Of tasks of unknown scale (methods.scores.outlying_scores); others have none.
     """
     tasks: list[str] = pc.unique(rows["task"]).to_pylist()
-    low, high = _by_task(rows, {task: fences.get(task, EVERY) for task in tasks})
+    low, high = _by_task(rows, {task: fences.get(task, UNBOUNDED) for task in tasks})
     score = rows["score"].to_numpy()
     return rows.filter(pa.array((score >= low) & (score <= high)))

@@ -338,14 +338,18 @@ def _scored_judges(
         rows = StoredBlocks(context, context.folder / BLOCKS, opened)
     else:
         rows = InMemoryBlocks([pa.concat_tables(read() for read in opened).unify_dictionaries()])
-    of_tasks = {
-        row["task"]: fences(
-            np.concatenate(rows.map(scores.scores_of_task, row["task"])), NARROW_FENCE
-        )
+    unknown = [
+        row["task"]
         for row in tasks.filter(is_in(tasks["kind"], ("scalar",))).to_pylist()
         if row["scale_low"] is None and row["assumed_low"] is None
-    }
-    rows = rows.keep(scores.within_fences, of_tasks) if of_tasks else rows
+    ]
+    if unknown:
+        parts = rows.map(scores.scores_by_task, unknown)
+        of_tasks = {
+            task: fences(np.concatenate([part[task] for part in parts]), NARROW_FENCE)
+            for task in unknown
+        }
+        rows = rows.keep(scores.within_fences, of_tasks)
     names = scores.SeriesNames.joined(rows.map(scores.SeriesNames.from_rows))
     return scores.ScoredJudges(names, rows.keep(_shared_scores, tasks, names))
 
@@ -410,7 +414,7 @@ CONTROL_JUDGES = Stage(
     },
     outputs=("controlled", "judge_tests"),
     settings=("quality",),
-    code_version="14",  # without outlying scores
+    code_version="15",  # without outlying scores
     work=control_judges_of_campaign,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip
