@@ -245,7 +245,7 @@ def test_search_and_choices_narrow_a_table_and_say_how_many_rows_match(browser, 
         n = int(before.split()[2])
         assert before == f"15 of {n} rows"
         assert len(rows_of(page, "#gates details table")) == 15
-        form.get_by_label("Search").fill("worst EXPORT rejected")
+        form.get_by_label("Search").fill("worst EXPORT rejected_share")
         said.filter(has_text=re.compile("^1 of ")).wait_for()
         assert rows_of(page, "#gates details table") == ["rejected_share_by_export"]
         form.get_by_label("Search").fill("")
