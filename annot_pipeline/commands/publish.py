@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -71,12 +72,6 @@ from annot_pipeline.storage.tables import (
 
 READ_FOR_LINES = 2 << 20
 """Bytes of an export that is read for the line numbers in the report; rows of others have none."""
-OF_JUDGES = {
-    "judges_failed": "failed_judges", "failed_labels": "failed_judges",
-    "careless_judges": "careless_judges", "suspected_labels": "suspected_judges",
-    "doubtful_items": "suspected_judges",
-}  # fmt: skip
-"""Gates that name judges, with the fact of a manifest that lists them."""
 MOSTLY = 0.5
 """Share of the rows of an export above which it is named beside a gate that names their judges."""
 EMPTY = "nothing_used"
@@ -364,11 +359,18 @@ def exclusions_since(
 
 def _exports_of_judges(candidate: Release) -> dict[str, str]:
     """Return digests by name of exports that are mostly by judges whom a failed gate names."""
-    facts = dict(candidate.manifest["facts"])
+    facts = candidate.manifest["facts"]
     failed = {c["name"] for c in candidate.manifest["checks"] if c["level"] == "error"}
-    facts["suspected_judges"] = {"suspected": facts["suspected_judges"]}
-    by_test = [facts[fact] for gate, fact in OF_JUDGES.items() if gate in failed]
-    names = {name for tests in by_test for judges in tests.values() for name in judges}
+    by_test, suspected = facts["failed_judges"].values(), [facts["suspected_judges"]]
+    groups_by_gate = {
+        "judges_failed": by_test,
+        "failed_labels": by_test,
+        "careless_judges": facts["careless_judges"].values(),
+        "suspected_labels": suspected,
+        "doubtful_items": suspected,
+    }
+    groups = chain.from_iterable(groups_by_gate[gate] for gate in failed & groups_by_gate.keys())
+    names = {*chain.from_iterable(groups)}
     lineage = candidate.table("lineage") if names else GOLD["lineage"].empty()
     are_theirs = is_in(lineage["judge"], names)
     rows = pa.table({"file": lineage["source_file"], "share": are_theirs}).group_by("file")
