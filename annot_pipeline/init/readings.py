@@ -674,9 +674,9 @@ class _Reader:
         offered = [c for c in self.choice.offered() if c.name not in used]
         telling = telling_columns(sheet, key, offered)
         nearest = telling or self._nearest(key, offered)
-        beside = [n for n in nearest if self.view.shape == "numbered" and n in self.view.parts]
-        if beside and len(self.things) == 1:
-            return self._with_part(lines, sheet[beside[0]])
+        numbered = [n for n in nearest if self.view.shape == "numbered" and n in self.view.parts]
+        if numbered and len(self.things) == 1:
+            return self._with_part(lines, sheet[numbered[0]])
         if self.named("item") or self.named("segment"):
             ids = [n for n in nearest if roles.is_called_id(n) or _is_part(n)]
             if whole := [n for n in ids if sheet.combinations(*key, n) >= ONCE * n_rows]:
@@ -779,9 +779,9 @@ class _Reader:
     def _answers(self) -> list[tuple[Column, Answer]]:
         """Return the columns of answers, and how each answers."""
         by_kind = {"categorical": self.named("label"), "scalar": self.named("score")}
-        given = [(self.sheet[n], kind) for kind, named in by_kind.items() for n in named]
-        if given:
-            return [(column, answer_as(column, kind)) for column, kind in given]
+        by_option = [(self.sheet[n], kind) for kind, named in by_kind.items() for n in named]
+        if by_option:
+            return [(column, answer_as(column, kind)) for column, kind in by_option]
         truth = next(iter(self.choice.with_role("truth")), None)
         if self.is_mturk:
             return self._mturk_answers(truth)

@@ -484,9 +484,9 @@ def _taken_apart(
     each: dict[str, Any] = {variable: {"keys" if shape == "keys" else "list": name, **more}}
     expressions: dict[str, Any] = {}
     if within:
-        place = sheet[name].mapping
-        within_cell = {k: v for k, v in place.items() if k == "json"}
-        each = {**used, variable: {next(iter(each[variable])): place["column"], **within_cell}}
+        mapping = sheet[name].mapping
+        within_cell = {k: v for k, v in mapping.items() if k == "json"}
+        each = {**used, variable: {next(iter(each[variable])): mapping["column"], **within_cell}}
         expressions = {n: sheet[n].expression for n in within.parts if n not in (name, OVER)}
         if name == ELEMENT or len(used) > 1:  # else the key is of a bundle of answers
             outer = f"{_one(within.taken[0])} key" if len(used) == 1 else f"key {len(used)}"
@@ -543,7 +543,7 @@ def _taken_apart(
     parts = (*columns, *outer_keys)
     base, taken = (sheet, (name, *beside))
     if within:
-        base, taken = within.base, within.taken or (place["column"],)
+        base, taken = within.base, within.taken or (mapping["column"],)
     return View(shape, Sheet(tables, expressions), base, each, parts, taken)
 
 

@@ -167,8 +167,8 @@ def test_a_flag_of_blanks_is_no_answer_and_all_criteria_are(tmp_path: Path, gues
     def record(item: int, judge: int) -> Row:
         if (item, judge) == (3, 2):
             return {"id": f"i{item}", "judge": f"j{judge}", "parsed": None, "parse_ok": False}
-        found = {f"c{k}": "sat" if level(item, judge, k) > 2 else "unsat" for k in range(1, 5)}
-        parsed = {"verdicts": found, "total": level(item, judge)}
+        outcomes = {f"c{k}": "sat" if level(item, judge, k) > 2 else "unsat" for k in range(1, 5)}
+        parsed = {"verdicts": outcomes, "total": level(item, judge)}
         return {"id": f"i{item}", "judge": f"j{judge}", "parsed": parsed, "parse_ok": True}
 
     actual = guess(jsonl(tmp_path, rows(record)))
@@ -178,9 +178,9 @@ def test_a_flag_of_blanks_is_no_answer_and_all_criteria_are(tmp_path: Path, gues
 
 def test_a_rare_one_of_numbered_questions_is_asked_too(tmp_path: Path, guess: Guesses) -> None:
     def row(item: int, judge: int) -> Row:
-        found = {f"c{k}": "sat" if level(item, judge, k) > 2 else "unsat" for k in range(1, 5)}
+        outcomes = {f"c{k}": "sat" if level(item, judge, k) > 2 else "unsat" for k in range(1, 5)}
         rare = "" if item % 3 else "sat" if (item + judge * judge) % 5 else "unsat"
-        return {"item": f"i{item}", "worker": f"w{judge}", **found, "c5": rare}
+        return {"item": f"i{item}", "worker": f"w{judge}", **outcomes, "c5": rare}
 
     actual = guess(csv(tmp_path, rows(row)))
     assert {task for (task,) in actual.used("task")} == {f"c{k}" for k in range(1, 6)}
@@ -188,9 +188,9 @@ def test_a_rare_one_of_numbered_questions_is_asked_too(tmp_path: Path, guess: Gu
 
 def test_a_rare_one_of_numbered_paths_is_asked_about(tmp_path: Path) -> None:
     def record(item: int, judge: int) -> Row:
-        found = {f"c{k}": "sat" if level(item, judge, k) > 2 else "unsat" for k in range(1, 5)}
+        outcomes = {f"c{k}": "sat" if level(item, judge, k) > 2 else "unsat" for k in range(1, 5)}
         rare = {} if item % 3 else {"c5": "sat" if (item + judge * judge) % 5 else "unsat"}
-        return {"id": f"i{item}", "judge": f"j{judge}", "verdicts": {**found, **rare}}
+        return {"id": f"i{item}", "judge": f"j{judge}", "verdicts": {**outcomes, **rare}}
 
     question = asked(jsonl(tmp_path, rows(record))).questions[0]
     assert "verdicts.c5" in str(question.options[0])

@@ -149,11 +149,11 @@ def remove_rows(
     remove = WRITERS.get(source.format)
     if remove is None:
         raise _refused(export, f"rows cannot be removed from format: {source.format}")
-    left = remove(export, source, _unpacked(export), rows)
-    text = f"{export.relative}\n{left.decode(source.options.encoding, 'ignore')}"
+    remaining = remove(export, source, _unpacked(export), rows)
+    text = f"{export.relative}\n{remaining.decode(source.options.encoding, 'ignore')}"
     if holds_name(text, names):
         raise _refused(export, "the name of a forgotten person stands in other places of the file")
-    target.write_bytes(gzip.compress(left, mtime=0) if _is_packed(export) else left)
+    target.write_bytes(gzip.compress(remaining, mtime=0) if _is_packed(export) else remaining)
 
 
 def text_digest(export: MatchedExport) -> str:

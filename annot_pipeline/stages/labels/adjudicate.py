@@ -85,8 +85,10 @@ def _override(
     labels: pa.Table, decisions: pa.Table, distributions: pa.Table, decision: pa.Array
 ) -> pa.Table:
     """Replace labels by decisions; ``decision`` is the row of each label's, or null."""
-    decided, known = (text_keys(rows["item"], rows["label"]) for rows in (decisions, distributions))
-    at = pc.index_in(decided, known).combine_chunks()
+    keys, model_keys = (
+        text_keys(rows["item"], rows["label"]) for rows in (decisions, distributions)
+    )
+    at = pc.index_in(keys, model_keys).combine_chunks()
     # a class that the model does not know has no votes
     votes = pc.fill_null(distributions["votes"].combine_chunks().take(at), 0).take(decision)
     is_decided = pc.is_valid(decision)

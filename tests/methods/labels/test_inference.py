@@ -275,8 +275,8 @@ def test_two_judges_are_published_by_their_votes():
     assert differ.sum() > 50
     assert not label[differ].any()
     np.testing.assert_array_equal(label[~differ], votes[~differ].argmax(axis=1))
-    known = infer(task, known_items(truth, ENOUGH))[0]
-    assert not known.item_fit.stacking.votes_alone
+    corrected = infer(task, known_items(truth, ENOUGH))[0]
+    assert not corrected.item_fit.stacking.votes_alone
 
 
 def test_judges_are_described_by_the_published_probabilities():
