@@ -32,8 +32,8 @@ COMMON_LABELS = 50.0
 FULL_TRUST = 2.0
 """Slope of the trust in a class's own row: 2 trusts it fully where its diagonal is at least twice
 the largest other cell, and not at all where it is below it."""
-COPY_START = 0.7
-COPY_ROUNDS = 200
+PRIOR_GUESSES = 0.1
+"""Guesses of each label before any is seen: a Dirichlet(1.1) prior."""
 COPY_TOLERANCE = 1e-12
 
 
@@ -57,13 +57,12 @@ def m_step(
     added = borrowed_counts(by_task, smoothing)
     if prior is not None:
         added += prior
-    theta = cells + np.repeat(added, judges, axis=0)
+    borrowed = np.repeat(added, judges, axis=0)
     shares = smoothed_shares(by_task.sum(axis=2), smoothing)
     pi = counts.pi + BORROWED_ITEMS * shares
     with np.errstate(divide="ignore"):  # log 0 = -inf is meant, where nothing is smoothed
-        log_theta = np.log(smoothed_shares(theta))
-        log_pi = np.log(pi / pi.sum(axis=1, keepdims=True))
-    log_prior = _log_prior(log_pi, log_theta, judges, added, shares)
+        log_theta, log_pi = np.log(smoothed_shares(cells + borrowed)), np.log(smoothed_shares(pi))
+    log_prior = _log_prior(log_pi, log_theta, judges, borrowed, shares)
     return Estimates(log_pi, log_theta, log_prior, previous.dependence)
 
 
@@ -72,22 +71,20 @@ def borrowed_counts(cells: Floats, smoothing: float) -> Floats:
 
     ``cells``: ``(n_tasks, K, K)`` expected labels of all judges as [task, observed, true].
     """
-    common = common_confusion(cells.transpose(0, 2, 1), smoothing)
-    return np.asarray(BORROWED * common.transpose(0, 2, 1) + smoothing)
+    common = common_confusion(cells.transpose(0, 2, 1)).transpose(0, 2, 1)
+    return np.asarray(BORROWED * common + smoothing)
 
 
-def common_confusion(counts: Floats, smoothing: float = 0.01) -> Floats:
+def common_confusion(counts: Floats) -> Floats:
     """Return the confusion of all judges of each task, ``(n_tasks, K, K)`` as [true, observed].
 
     Parameters
     ----------
     counts
         ``(n_tasks, K, K)`` expected labels of all judges as [task, true, observed].
-    smoothing
-        Count added to each label where shares of labels are taken.
     """
     k = counts.shape[1]
-    copy, guess = copy_or_guess(counts, smoothing)
+    copy, guess = copy_or_guess(counts)
     guessing = copy[:, None, None] * np.eye(k) + ((1 - copy)[:, None] * guess)[:, None, :]
     row = counts + COMMON_LABELS * guessing
     row /= row.sum(axis=2, keepdims=True)
@@ -97,44 +94,48 @@ def common_confusion(counts: Floats, smoothing: float = 0.01) -> Floats:
     return np.asarray(trust * row + (1 - trust) * guessing)
 
 
-def copy_or_guess(counts: Floats, smoothing: float) -> tuple[Floats, Floats]:
+def copy_or_guess(counts: Floats) -> tuple[Floats, Floats]:
     """Return a, the probability that a label is copied, and b, how the others are guessed.
 
-    EM with a Beta(2, 2) prior on a ``(n_tasks,)`` and a Dirichlet(1.1) prior on b ``(n_tasks, K)``.
-    Each task ends when its own a has settled.
+    The posterior mode with a Beta(2, 2) prior on a ``(n_tasks,)`` and a Dirichlet(1.1) prior on
+    b ``(n_tasks, K)``, found by Newton's method within bounds of a. Where its gradient is zero, a
+    determines how often each label is guessed, ``(1 - a) b``: the root of a quadratic. They must
+    add up to 1 - a.
     """
     right, observed = np.ascontiguousarray(counts.diagonal(axis1=1, axis2=2)), counts.sum(axis=1)
     weight = observed.sum(axis=1, keepdims=True) + 2
-    copy, guess = np.full_like(weight, COPY_START), smoothed_shares(observed, smoothing)
-    final_copy, final_guess, running = copy.copy(), guess.copy(), np.arange(len(counts))
-    for _ in range(COPY_ROUNDS):
-        copied = right * copy / (copy + (1 - copy) * guess)
-        previous, copy = copy, (np.add.reduce(copied, axis=1, keepdims=True) + 1) / weight
-        guess = observed - copied + 0.1
-        guess /= np.add.reduce(guess, axis=1, keepdims=True)
-        is_running = (np.abs(copy - previous) >= COPY_TOLERANCE)[:, 0]
-        n_running = np.count_nonzero(is_running)
-        if n_running < running.size:
-            final_copy[running], final_guess[running] = copy, guess
-            if not n_running:
-                break
-            running = running[is_running]
-            right, observed, weight, copy, guess = (
-                rows[is_running] for rows in (right, observed, weight, copy, guess)
-            )
-    final_copy[running], final_guess[running] = copy, guess
-    return final_copy[:, 0], final_guess
+    low, copy = np.zeros_like(weight), (right.sum(axis=1, keepdims=True) + 1) / weight
+    high, excess = copy, counts.shape[1] * PRIOR_GUESSES - 1
+    observed, wrong = observed + PRIOR_GUESSES, observed - right + PRIOR_GUESSES
+    is_running = np.ones(copy.shape, np.bool_)
+    while True:
+        n_guessed = weight * (1 - copy) + excess
+        share = (1 - copy) / n_guessed
+        middle = copy - share * observed
+        product = share * copy * wrong
+        root = np.sqrt(middle * middle + 4 * product)
+        sum_of_both = np.abs(middle) + root
+        guessed = np.where(middle > 0, 2 * product / sum_of_both, sum_of_both / 2)
+        gap = np.add.reduce(guessed, axis=1, keepdims=True) - (1 - copy)
+        if not is_running.any():
+            return copy[:, 0], guessed / np.add.reduce(guessed, axis=1, keepdims=True)
+        share_slope = -excess / (n_guessed * n_guessed)
+        slopes = (share + share_slope * copy) * wrong - guessed * (1 - share_slope * observed)
+        slope = np.add.reduce(slopes / root, axis=1, keepdims=True) + 1
+        low, high = np.where(gap < 0, copy, low), np.where(gap < 0, high, copy)
+        step = copy - gap / slope
+        step = np.where((low <= step) & (step <= high), step, (low + high) / 2)
+        step = np.where(is_running, step, copy)
+        is_running, copy = np.abs(step - copy) > COPY_TOLERANCE, step
 
 
 def _log_prior(
-    log_pi: Floats, log_theta: Floats, judges: Codes, added: Floats, shares: Floats
+    log_pi: Floats, log_theta: Floats, judges: Codes, borrowed: Floats, shares: Floats
 ) -> Floats:
     """Return the log density of the empirical Dirichlet priors by task, but a constant."""
-    borrowed = np.repeat(added, judges, axis=0)
-    with np.errstate(invalid="ignore"):
-        of_judge = np.where(borrowed > 0, borrowed * log_theta, 0).sum(axis=(1, 2))
     task = np.repeat(np.arange(judges.size), judges)
-    log_prior = np.bincount(task, weights=of_judge, minlength=judges.size)
     with np.errstate(invalid="ignore"):  # 0 log 0 is 0
+        of_judge = np.where(borrowed > 0, borrowed * log_theta, 0).sum(axis=(1, 2))
         of_classes = np.where(shares > 0, shares * log_pi, 0).sum(axis=1)
+    log_prior = np.bincount(task, weights=of_judge, minlength=judges.size)
     return np.asarray(log_prior + BORROWED_ITEMS * of_classes)

@@ -55,10 +55,33 @@ def test_copy_or_guess_maximizes_its_posterior():
         return -float((counts * cells).sum() + prior)
 
     best = minimize(loss, np.zeros(4), tol=1e-12)
-    [copy], [guess] = hierarchical.copy_or_guess(counts[None], SMOOTHING)
+    [copy], [guess] = hierarchical.copy_or_guess(counts[None])
     expected = np.exp(best.x[1:]) / np.exp(best.x[1:]).sum()
     assert copy == pytest.approx(1 / (1 + np.exp(-best.x[0])), abs=1e-4)
     np.testing.assert_allclose(guess, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 30])
+@pytest.mark.parametrize("n_labels", [0.0, 3.0, 1e6])
+def test_a_step_of_em_leaves_copy_and_guess_as_they_are(k, n_labels):
+    """Dempster, Laird & Rubin 1977: a mode of the posterior is a fixed point of EM."""
+    rng = np.random.default_rng(k)
+    counts = n_labels * rng.dirichlet(np.full(k * k, 0.3)).reshape(1, k, k)
+    copies, guesses = hierarchical.copy_or_guess(counts)
+    copy, guess = copies[0], guesses[0]
+    copied = np.diag(counts[0]) * copy / (copy + (1 - copy) * guess)
+    guessed = counts[0].sum(axis=0) - copied + 0.1
+    assert copy == pytest.approx((copied.sum() + 1) / (counts.sum() + 2), abs=1e-9)
+    np.testing.assert_allclose(guess, guessed / guessed.sum(), atol=1e-9)
+
+
+def test_copy_and_guess_of_a_task_do_not_depend_on_the_tasks_beside_it():
+    counts = np.random.default_rng(0).gamma(0.5, 40, (5, 3, 3))
+    copies, guesses = hierarchical.copy_or_guess(counts)
+    for task in range(5):
+        [copy], [guess] = hierarchical.copy_or_guess(counts[[task]])
+        assert copy == copies[task]
+        assert guess.tolist() == guesses[task].tolist()
 
 
 def test_a_class_whose_label_goes_elsewhere_gets_no_row_of_its_own():
@@ -89,7 +112,7 @@ def test_a_judge_borrows_as_many_labels_as_is_said():
     counts = Counts(theta.reshape(-1, 2), np.array([[50.0, 50]]), np.zeros(1))
     starts = np.array([0, 2])
     got = np.exp(hierarchical.m_step(counts, starts, None, 0.0, empty_estimates(1)).log_theta)
-    common = common_confusion(theta.sum(axis=0).T[None], 0.0)[0].T
+    common = common_confusion(theta.sum(axis=0).T[None])[0].T
     assert got[0, 0, 0] == pytest.approx((8 + BORROWED * common[0, 0]) / (10 + BORROWED))
 
 
