@@ -100,6 +100,9 @@ def test_pairs_that_were_not_tested_are_told_apart():
     tile = winner_tile(contents(four, [row | untested for row in pairs]))
     assert "by chance" not in tile.sentence
     assert tile.value == "a"
+    three = ranked("t", ("a", 1, 1), ("b", 2, 2), ("d", 4, 4))
+    tile = winner_tile(contents(three, [pairs[0], pairs[2] | untested]))
+    assert "better than all others tested; 1 not tested (too few judges)" in tile.words
 
 
 def test_nobody_wins_where_no_system_is_shown_to_be_worse():

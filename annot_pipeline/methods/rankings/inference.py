@@ -32,7 +32,8 @@ CONFIRMED_JUDGES, CONFIRMED_SEGMENTS = 10, 20
 ROUNDING = 0.5
 """Effective numbers are rounded: ten judges with nearly as many judgments each are ten."""
 NEGLIGIBLE = 1e-12
-"""Variance of a difference, as a share of the largest, that is none."""
+"""Variance of a difference that is none: a share of the largest, or of its share of the largest
+squared estimate, where all that varies are the last digits."""
 
 TESTED, ONE_SYSTEM, NOT_CONNECTED, NO_VARIATION, TOO_FEW, ONE_ORDER = range(6)
 NO_TEST = {
@@ -274,7 +275,8 @@ def _reasons(estimates: SystemEstimates, variance: Floats, freedom: Floats) -> C
     n_systems = estimates.values.size
     reason = np.full((n_systems, n_systems), TESTED)
     reason[freedom < 1] = TOO_FEW
-    reason[variance <= NEGLIGIBLE * variance.max(initial=0)] = NO_VARIATION
+    rounding = NEGLIGIBLE * np.square(np.nan_to_num(estimates.values)).max(initial=0)
+    reason[variance <= NEGLIGIBLE * variance.max(initial=rounding)] = NO_VARIATION
     if estimates.one_order is not None:
         reason[estimates.one_order] = ONE_ORDER
     has_value = ~np.isnan(estimates.values)

@@ -313,7 +313,8 @@ def _first_of_one_task(contents: Contents, task: str, rows: list[Row]) -> Tile:
         others = counted(n_tested, "other system") + " tested" * bool(untested)
         sentences.append(f"{len(rest):,} of {others} {worse}")
     elif which != "alone":
-        tile_words.append("better than all others" if "not shown" in which else which)
+        all_others = "better than all others" + " tested" * bool(untested)
+        tile_words.append(all_others if "not shown" in which else which)
         sentences.append(tile_words[-1])
     more = []
     if untested:

@@ -226,7 +226,7 @@ RANK_SYSTEMS = Stage(
         "ranking", "standardize", "seed", "judges", "easl.gamma", "easl.epsilon",
         "easl.trueskill_mean", "easl.trueskill_sd",
     ),
-    code_version="11",  # judges with many judgments of a system do not outweigh others
+    code_version="12",  # rounding is no error
     work=rank_systems_of_tasks,
     kinds=frozenset({"parquet", "numpy", "duckdb"}),
 )  # fmt: skip

@@ -85,6 +85,15 @@ def test_holm_ranks_and_clusters():
     assert actual.cluster.tolist() == [1, 2, 2]
 
 
+@pytest.mark.parametrize("rounding", [0.0, 1e-17, 1e-15])
+def test_last_digits_are_no_error_of_a_difference(rounding):
+    noise = variance(np.diag([rounding, 2 * rounding, 0.0]) ** 2)
+    actual = compare_estimates(estimates([4.0, 3.0, 2.0], noise, noise))
+    assert set(actual.reason[~np.eye(3, dtype=bool)]) == {NO_VARIATION}
+    assert not actual.beats.any()
+    assert actual.best_rank.tolist() == [1, 1, 1]
+
+
 @pytest.mark.parametrize(("judges", "segments"), [(8.4, 30.0), (30.0, 18.4)])
 def test_wins_of_few_cut_no_clusters(judges, segments):
     actual = compare_estimates(
