@@ -50,14 +50,3 @@ bytes; their readers take one.
 
 Not csv: where a row ends is known only to who has read all quotes before it.
 """
-
-__all__ = [
-    "CODE_VERSION",
-    "PIECES",
-    "READERS",
-    "Export",
-    "Opening",
-    "Piece",
-    "RawRows",
-    "Reader",
-]

@@ -18,17 +18,3 @@ from annot_pipeline.gates.gate import (
     without_diff,
 )
 from annot_pipeline.gates.run import check_gate_names, gates_of, is_checked, run_gates
-
-__all__ = [
-    "GATES",
-    "RELEASE",
-    "Decision",
-    "Gate",
-    "GateResult",
-    "check_gate_names",
-    "gates_of",
-    "is_checked",
-    "run_gates",
-    "standing_decision",
-    "without_diff",
-]

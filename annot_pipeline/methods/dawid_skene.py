@@ -6,10 +6,3 @@ from annot_pipeline.methods.labels.dawid_skene import (
     dawid_skene,
     dawid_skene_batch,
 )
-
-__all__ = [
-    "DawidSkeneParams",
-    "DawidSkeneResult",
-    "dawid_skene",
-    "dawid_skene_batch",
-]

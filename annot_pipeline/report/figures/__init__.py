@@ -21,10 +21,3 @@ from annot_pipeline.report.figures.score_histograms import score_histograms_svg
 from annot_pipeline.report.figures.seconds_by_length import seconds_by_length_svg
 from annot_pipeline.report.figures.segment_graph import segment_graph_svg
 from annot_pipeline.report.figures.win_matrix import win_matrix_svg
-
-__all__ = [
-    "comparison_matrix_svg", "confusion_svg", "effort_saved_svg",
-    "judge_accuracy_svg", "judge_differences_svg", "p_against_seconds_svg", "prevalence_svg",
-    "ranking_svg", "reliability_svg", "score_histograms_svg", "seconds_by_length_svg",
-    "segment_graph_svg", "win_matrix_svg",
-]  # fmt: skip
