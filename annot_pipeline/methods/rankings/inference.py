@@ -101,8 +101,7 @@ class SystemEstimates:
         The degrees of freedom are the fewest of the system's pairs, so that intervals are not too
         narrow.
         """
-        is_connected = (self.component[:, None] == self.component) & ~np.isnan(self.values)
-        is_other = is_connected & ~np.eye(self.values.size, dtype=np.bool_)
+        is_other = self.is_other
         contrast = (
             np.eye(self.values.size) - is_other / np.maximum(is_other.sum(axis=1), 1)[:, None]
         )
@@ -115,6 +114,12 @@ class SystemEstimates:
             for kind in self.kinds
         ]
         return self._combined(contrast_variance, freedom)
+
+    @property
+    def is_other(self) -> Flags:
+        """Return ``(K, K)`` which systems with a value are others of a system's component."""
+        is_same = (self.component[:, None] == self.component) & ~np.isnan(self.values)
+        return np.asarray(is_same & ~np.eye(self.values.size, dtype=np.bool_))
 
     @property
     def kinds(self) -> list[ClusterVariance]:
@@ -250,13 +255,8 @@ def _half_widths(estimates: SystemEstimates, is_tested: Flags, level: float) -> 
     from scipy.special import stdtrit
 
     variance, freedom = estimates.variance_from_others()
-    is_connected = (estimates.component[:, None] == estimates.component) & ~np.isnan(
-        estimates.values
-    )
-    np.fill_diagonal(is_connected, val=False)
-    has_interval = (
-        is_connected.any(axis=1) & (is_tested | ~is_connected).all(axis=1) & (freedom >= 1)
-    )
+    is_other = estimates.is_other
+    has_interval = is_other.any(axis=1) & (is_tested | ~is_other).all(axis=1) & (freedom >= 1)
     half = np.full(estimates.values.size, np.nan)
     half[has_interval] = stdtrit(freedom[has_interval], 0.5 + level / 2) * np.sqrt(
         variance[has_interval]
