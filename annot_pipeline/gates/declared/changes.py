@@ -70,6 +70,15 @@ CHANGES: tuple[Gate[Any], ...] = (
         measure_from=since_release(corrected_judgments), warn=0.1, error=0.5, minimum=20,
     ),
     Gate(
+        "unlike_exports", ReleaseChangeMetrics, "lineage",
+        "largest share of agreement beyond chance that an export's new judgments lack, against "
+        "those of other items, of {minimum} items or more, beyond its interval",
+        "compare the export with what judges saw: answers may be shifted, shuffled or of another "
+        "column; if its items are that hard, raise gates.unlike_exports.error for this build",
+        measure_from=since_release(lambda m, least: largest_change(m.unlike_exports, least)),
+        warn=0.5, error=0.8, minimum=20,
+    ),
+    Gate(
         "unseen_judges", ReleaseChangeMetrics, "judge_changes",
         "share of judgments that are by judges who are not in the newest release, in the worst "
         "task of {minimum} or more",

@@ -26,7 +26,6 @@ from annot_pipeline.runtime.partitions import input_partitions
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.stages.gold.metrics import (
     Change,
-    CorrectedJudgments,
     DoubtfulItems,
     ReleaseChangeMetrics,
 )
@@ -41,7 +40,6 @@ from annot_pipeline.storage.tables import StoredTable, read_table, read_verified
 
 CHANCE_CORRECTED = re.compile("kappa|alpha|spearman")
 """Statistics of agreement that do not rise with the number of items of one class."""
-
 
 Estimates = tuple[Floats, tuple[Floats, Floats]]
 """Values, and the ends of their intervals."""
@@ -89,16 +87,18 @@ def prevalence_changes(rows: pa.Table) -> tuple[pa.Table, list[Change]]:
     return table, _clear_changes(table, changes.beyond, "label", counts)
 
 
-def drift_changes(rows: pa.Table) -> tuple[pa.Table, list[Change]]:
-    """Return changes of models' agreement with people, and significant falls, largest first.
+def mean_changes(rows: pa.Table, what: str) -> tuple[pa.Table, list[Change]]:
+    """Return changes of mean agreement, and significant falls, largest first.
 
     Answers that the newest release has are compared with those that are new.
 
     Parameters
     ----------
     rows
-        By task and model: of both kinds of answers the number, sum and sum of squares of their
-        agreement.
+        By task and what gave the answers: of both kinds of answers the number of items, and over
+        these the sum and the sum of squares of their agreement.
+    what
+        Column of that.
     """
     sides = []
     for name in ("released", "new"):
@@ -113,7 +113,7 @@ def drift_changes(rows: pa.Table) -> tuple[pa.Table, list[Change]]:
     table, changes = _with_changes(rows, sides)
     is_known = ~np.isnan([low for _, (low, _) in sides]).any(axis=0)
     is_fall = changes.beyond & (changes.change < 0) & is_known
-    return table, _clear_changes(table, is_fall, "judge", ("released_items", "new_items"))
+    return table, _clear_changes(table, is_fall, what, ("released_items", "new_items"))
 
 
 def _clear_changes(
@@ -192,7 +192,8 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
     new_classes = compare("new_classes", "prevalence")
     agreement, falls = agreement_changes(changes["agreement_changes"])
     prevalence, shifts = prevalence_changes(changes["prevalence_changes"])
-    drift, falls_of_models = drift_changes(changes["model_drift"])
+    drift, falls_of_models = mean_changes(changes["model_drift"], "judge")
+    unlike = _by_export(context, release, "unlike_exports")
     metrics = ReleaseChangeMetrics(
         released_version=release.version if release else None,
         judges_have_other_names=release is not None and not _same_names(context, release),
@@ -206,7 +207,8 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
         doubtful_items=_doubtful(context, release) if release else [],
         vanished_judgments=changes[VANISHED].to_pylist(),
         dropped_exports=_dropped_exports(context, release) if release else [],
-        corrected_judgments=_corrected(context, release) if release else [],
+        corrected_judgments=_by_export(context, release, "corrected_judgments").to_pylist(),
+        unlike_exports=mean_changes(unlike, "source_file")[1],
     )
     tables = changes | {"agreement_changes": agreement, "prevalence_changes": prevalence}
     tables["model_drift"] = drift
@@ -225,17 +227,21 @@ def _doubtful(context: StageContext, release: Release) -> list[DoubtfulItems]:
     return doubtful_items(context.queries.table("audit/unlike_judges", inputs | released))
 
 
-def _corrected(context: StageContext, release: Release) -> list[CorrectedJudgments]:
-    digests = [source_digest(source) for source in release.manifest["sources"]]
+def _by_export(context: StageContext, release: Release | None, query: str) -> pa.Table:
+    """Return what a query says of the exports that the newest release did not read."""
+    sources = release.manifest["sources"] if release else []
     inputs = {
         "released": _released(release, "judgments"),
         "released_lineage": _released(release, "lineage"),
-        "released_exports": pa.table({"source_digest": pa.array(digests, TEXT)}),
-        **{name: verify_table(context.inputs[name]) for name in ("judgments", "lineage")},
+        "released_exports": pa.table(
+            {"source_digest": pa.array(map(source_digest, sources), TEXT)}
+        ),
+        **{
+            name: verify_table(context.inputs[name]) if release else GOLD[name].empty()
+            for name in ("judgments", "lineage")
+        },
     }
-    rows = context.queries.table("audit/corrected_judgments", inputs)
-    corrected: list[CorrectedJudgments] = rows.to_pylist()
-    return corrected
+    return context.queries.table(f"audit/{query}", inputs)
 
 
 def _dropped_exports(context: StageContext, release: Release) -> list[str]:
@@ -341,7 +347,7 @@ COMPARE_RELEASES = Stage(
     inputs=dict.fromkeys([*COMPARED.values(), "lineage"], ()),
     outputs=(*COMPARED, VANISHED),
     settings=(),
-    code_version="11",  # corrected judgments by export
+    code_version="12",  # agreement of new exports
     work=compare_releases,
     cached=False,  # the newest release is looked at anew each time
     kinds=frozenset({"parquet", "duckdb", "numpy"}),

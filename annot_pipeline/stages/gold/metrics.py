@@ -210,6 +210,9 @@ class ReleaseChangeMetrics(StageMetrics):
         Models that have another version, prompt or temperature.
     model_falls
         Falls of a model's agreement with people on new items, the largest first.
+    unlike_exports
+        By how much new judgments of an export agree less than judgments of other items, as a share
+        of the agreement of these, the largest first.
     doubtful_items
         By task with people who are new or suspected.
     dropped_exports
@@ -230,6 +233,7 @@ class ReleaseChangeMetrics(StageMetrics):
     doubtful_items: list[DoubtfulItems]
     dropped_exports: list[str] = field(default_factory=list)
     corrected_judgments: list[CorrectedJudgments] = field(default_factory=list)
+    unlike_exports: list[Change] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,89 @@
+-- One row is a task and an export with judgments that no export of the newest release held: their agreement
+-- beyond chance, as a share of that on items without such judgments (released: 1). Of each the number of items
+-- with several judgments, and over items the sum and the sum of squares. Labels and preferences differ or not,
+-- z-scores by the square. Sums are of whole numbers, so that no order of rows shows.
+-- Inputs: lineage, judgments (of this build), released (judgments of the newest release), released_exports
+-- (digests of its exports).
+WITH new_judgments AS (
+    SELECT n.judgment_id, n.source_file
+    FROM lineage AS n
+    ANTI JOIN released_exports USING (source_digest)
+    ANTI JOIN released USING (judgment_id)
+    WHERE n.fate = 'used'
+),
+cells AS (
+    SELECT
+        j.task,
+        coalesce(least(j.item_a, j.item_b) || ' | ' || greatest(j.item_a, j.item_b), j.item)
+            || coalesce(' | ' || j.criterion, '') AS item,
+        coalesce(j.label, CASE
+            WHEN j.item_a > j.item_b AND j.preference <> 'tie' THEN translate(j.preference, 'ab', 'ba')
+            ELSE j.preference
+        END, '') AS answer,
+        n.source_file,
+        count(*) AS n,
+        sum(round(1000 * j.z)::BIGINT)::BIGINT AS z,
+        sum(round(1000 * j.z)::BIGINT * round(1000 * j.z)::BIGINT)::BIGINT AS squares
+    FROM judgments AS j
+    LEFT JOIN new_judgments AS n USING (judgment_id)
+    WHERE j.fate = 'used' AND EXISTS (FROM new_judgments) AND coalesce(j.label, j.preference, CAST(j.z AS VARCHAR)) IS NOT NULL
+    GROUP BY ALL
+),
+alike AS (SELECT task, item, answer, sum(n)::BIGINT AS n FROM cells GROUP BY ALL),
+items AS (
+    SELECT
+        task, item, sum(n)::BIGINT AS n, sum(z)::BIGINT AS z, sum(squares)::BIGINT AS squares,
+        count(source_file) > 0 AS is_new
+    FROM cells
+    GROUP BY ALL
+),
+expected AS (
+    SELECT
+        task,
+        CASE WHEN bool_or(answer <> '') THEN 1 - sum(n * n) / (sum(n) * sum(n))
+            ELSE 2 * (sum(squares) / sum(n) - sum(z) / sum(n) * sum(z) / sum(n)) END AS difference
+    FROM (
+        SELECT task, answer, sum(n)::BIGINT AS n, sum(z)::BIGINT AS z, sum(squares)::BIGINT AS squares
+        FROM cells
+        GROUP BY ALL
+    )
+    GROUP BY task
+),
+parts AS (
+    SELECT
+        c.task, c.source_file,
+        CASE WHEN bool_or(c.answer <> '') THEN 1 - sum(c.n * (a.n - 1)) / sum(c.n * (i.n - 1))
+            ELSE sum(i.n * c.squares - 2 * c.z * i.z + c.n * i.squares) / sum(c.n * (i.n - 1))
+        END AS difference
+    FROM cells AS c
+    JOIN items AS i USING (task, item)
+    JOIN alike AS a USING (task, item, answer)
+    WHERE i.n > 1 AND (c.source_file IS NOT NULL OR NOT i.is_new)
+    GROUP BY c.task, c.item, c.source_file
+),
+agreements AS (
+    SELECT p.task, p.source_file, round(1e6 * (1 - p.difference / e.difference))::BIGINT AS agreement
+    FROM parts AS p
+    JOIN expected AS e USING (task)
+    WHERE e.difference > 0
+),
+sums AS (
+    SELECT
+        task, source_file, count(*) AS items, sum(agreement) AS agreement,
+        sum(agreement::HUGEINT * agreement) AS squares
+    FROM agreements
+    GROUP BY task, source_file
+)
+SELECT
+    n.task,
+    n.source_file,
+    o.items AS released_items,
+    o.items::DOUBLE AS released_sum,
+    o.squares / o.agreement * o.items / o.agreement * o.items AS released_squares,
+    n.items AS new_items,
+    n.agreement / o.agreement * o.items AS new_sum,
+    n.squares / o.agreement * o.items / o.agreement * o.items AS new_squares
+FROM sums AS n
+JOIN sums AS o ON n.task = o.task AND o.source_file IS NULL
+WHERE n.source_file IS NOT NULL AND o.agreement > 0
+ORDER BY n.task, n.source_file
