@@ -36,6 +36,7 @@ def run_trace(arguments: argparse.Namespace) -> int:
     """Say why an item is what it is in gold."""
     from annot_pipeline.audit.trace.documents import trace
     from annot_pipeline.stages.ingest.archived_lines import released_lines
+    from annot_pipeline.storage.forgotten import read_forgotten
     from annot_pipeline.storage.releases import Releases
 
     campaign = load(arguments)
@@ -45,6 +46,7 @@ def run_trace(arguments: argparse.Namespace) -> int:
         "campaign": release.manifest["campaign"],
         "release": release.version,
         "item": arguments.item,
+        "forgotten_people": len(read_forgotten(campaign.store)),
         "traces": trace(release, arguments.item, arguments.task, lines),
     }
     show(arguments, document, lambda: trace_lines(document, typed(arguments)))
@@ -67,6 +69,8 @@ def trace_lines(document: Mapping[str, Any], campaign: str) -> Iterator[str]:
         for trace in traces:
             yield ""
             yield from _trace(trace)
+    if document["forgotten_people"]:
+        yield "rows and lines are counted without those of forgotten people, as they are archived"
     yield f"next: annot trace {campaign} {shlex.quote(item)} --json says all that is known"
 
 

@@ -116,6 +116,14 @@ def test_releases_manifest_and_report_say_that_a_person_was_forgotten(forgetful,
     assert "decision" not in publication.release.manifest
 
 
+def test_trace_says_that_rows_are_counted_without_the_person(forgetful, capsys):
+    item = pq.read_table(forgetful / "gold" / "v0003" / "labels.parquet")["item"][0].as_py()
+    assert main(["trace", str(forgetful), item]) == 0
+    assert "rows and lines are counted without those of forgotten people" in capsys.readouterr().out
+    assert main(["trace", str(forgetful), item, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["forgotten_people"] == 1
+
+
 def test_releases_that_are_gone_with_a_person_are_not_called_pruned(campaign, capsys):
     forgotten(campaign)
     assert main(["releases", str(campaign)]) == 0
