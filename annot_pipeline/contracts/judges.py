@@ -224,7 +224,8 @@ JUDGES = Table(
         share(
             "accuracy",
             "Probability of a correct label: diagonal of the judge's confusion matrix, "
-            "weighted by prevalence; too low if judges err independently (docs/methods.md)",
+            "weighted by prevalence; too low if judges err independently (docs/methods.md); null "
+            "without items that others judged or whose label is known",
             nullable=True,
         ),
         share(

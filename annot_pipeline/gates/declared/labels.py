@@ -77,6 +77,13 @@ LABELS: tuple[Gate[Any], ...] = (
         lambda m: named([t for t, row in m.certainty.items() if not row["is_identified"]]), warn=0,
     ),
     Gate(
+        "one_class", LabelMetrics, "labels",
+        "number of tasks of which all judgments are of one class, and no other is declared",
+        "no label is certain there, and a probability of 1 says only that no other class is in "
+        "sight: declare all classes by labels under tasks, or correct the mapping of label",
+        lambda m: named([task for task, classes in m.classes.items() if len(classes) == 1]), warn=0,
+    ),
+    Gate(
         "unlike_known_items", LabelMetrics, "labels",
         "number of tasks with known items whose classes are distributed differently from all items",
         "draw known items at random from all items: others show how sure the model should be, but "

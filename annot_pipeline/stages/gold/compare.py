@@ -153,11 +153,8 @@ def _with_changes(rows: pa.Table, sides: Sequence[Estimates]) -> tuple[pa.Table,
     """Return rows with the change from the first side to the second, and its interval."""
     (before, before_ends), (after, after_ends) = sides
     changes = change_intervals(before, before_ends, after, after_ends)
-    for name, values in (
-        ("change", changes.change),
-        ("change_low", changes.low),
-        ("change_high", changes.high),
-    ):
+    ends = ("change", changes.change), ("change_low", changes.low), ("change_high", changes.high)
+    for name, values in ends:
         rows = rows.append_column(name, pa.array(values))
     return rows, changes
 
@@ -236,11 +233,9 @@ def _by_export(context: StageContext, release: Release | None, query: str) -> pa
         "released_exports": pa.table(
             {"source_digest": pa.array(map(source_digest, sources), TEXT)}
         ),
-        **{
-            name: verify_table(context.inputs[name]) if release else GOLD[name].empty()
-            for name in ("judgments", "lineage")
-        },
     }
+    for name in ("judgments", "lineage"):
+        inputs[name] = verify_table(context.inputs[name]) if release else GOLD[name].empty()
     return context.queries.table(f"audit/{query}", inputs)
 
 

@@ -141,7 +141,7 @@ def model_metrics(model: TaskFit, judges: pa.Table) -> dict[str, Any]:
         "certain_share": int(model.sums.n_certain.sum()) / model.sums.n_items,
         "certainty": _certainty(model),
         **({"certificates": model.audit} if model.audit else {}),
-        "judges": judges.num_rows,
+        "judges": len(model.judges),
         "judges_below_chance": judges.filter(below)["judge"].to_pylist(),
         "misnamed_classes": list(_misnamed(model)),
         "related_judges": _related(model),
@@ -234,6 +234,7 @@ def _confusion(model: TaskFit) -> dict[str, Any]:
 
 
 def _judge_figures(model: TaskFit) -> pa.Table:
+    """Return figures of judges whom anything is compared with: of others the model only guesses."""
     figures = judge_accuracy(model.confusion, model.prevalence, model.sums.identity.has_mass)
     return pa.table(
         {
@@ -248,7 +249,7 @@ def _judge_figures(model: TaskFit) -> pa.Table:
             "bias": figures.bias,
         },
         schema=JUDGE_FIGURES,
-    )
+    ).filter(pa.array(model.sums.compared > 0))
 
 
 def _fits(model: TaskFit) -> pa.Table:
