@@ -56,6 +56,10 @@ def test_init_validate_build_status_releases(capsys, campaign, tmp_path):
     assert built["tables"]["labels"] == 12
     again = document(capsys, "build", tmp_path / "new")
     assert (again["version"], again["published"]) == ("v0001", False)
+    _, out, err = run(capsys, "build", tmp_path / "new", "--set", "gates.too_many_classes.warn=1")
+    assert "nothing new; still v0001" in out
+    assert "what --set says holds for this build" in out
+    assert "warn: class_identity" in err  # of a stage that is not run again
     state = document(capsys, "status", tmp_path / "new")
     assert state["release"]["version"] == "v0001"
     assert not state["build_due"]

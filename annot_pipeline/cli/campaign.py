@@ -40,7 +40,8 @@ def run_init(arguments: argparse.Namespace) -> int:
         problems = [Problem(str(path), "no such file") for path in missing]
         raise ConfigError("an export is missing", problems)
     named = folder.resolve() != Path.cwd()
-    by_role = {role: tuple(v for v in text_.split(",") if v) for role, text_ in _by_role(arguments)}
+    written = {role: getattr(arguments, role) for role in INIT_ROLES}
+    by_role = {role: tuple(filter(None, all_.split(","))) for role, all_ in written.items() if all_}
     command = ["annot", "init", *map(str, arguments.exports)]
     command += ["-o", str(folder)] if named else []
 
@@ -83,13 +84,6 @@ def run_init(arguments: argparse.Namespace) -> int:
 
 DRAFT = b"# A draft of annot init"
 """How the text of a campaign.yaml with open places starts; the next one replaces it."""
-
-
-def _by_role(arguments: argparse.Namespace) -> Iterator[tuple[str, str]]:
-    """Yield the roles that options give columns, as written."""
-    for role in INIT_ROLES:
-        if written := getattr(arguments, role):
-            yield role, written
 
 
 def run_validate(arguments: argparse.Namespace) -> int:
@@ -205,12 +199,11 @@ def _show_build(arguments: argparse.Namespace, publication: Publication, build: 
         "checks": [*publication.checks], "changes": manifest["changes"],
     }  # fmt: skip
 
-    if publication.published:  # also those of stages that an earlier build ran
-        from annot_pipeline.gates import GateResult
+    from annot_pipeline.gates import GateResult
 
-        results = [GateResult(**check) for check in publication.checks]
-        others = [w for w in terminal.warnings if w.startswith("exclude:")]
-        terminal.warnings = others + [gate.short for gate in results if gate.level == "warn"]
+    terminal.warnings = [w for w in terminal.warnings if w.startswith("exclude:")]
+    warned = (check for check in publication.checks if check["level"] == "warn")
+    terminal.warnings += [GateResult(**check).short for check in warned]  # the release's, too
 
     def lines() -> Iterator[str]:
         from annot_pipeline.contracts.table import certificates
@@ -226,6 +219,8 @@ def _show_build(arguments: argparse.Namespace, publication: Publication, build: 
         if publication.published and (changes := text(ordered)):
             yield f"since {at(manifest, 'parent.version')}: {changes}"
         yield f"{news} {publication.release.version}: {document['path']}"
+        if arguments.sets:
+            yield "what --set says holds for this build: write it into campaign.yaml to keep it"
         yield relative(f"next: open {folder / 'report.html'}")
         if publication.is_candidate:
             yield f"      {candidate_steps(manifest, typed(arguments))[-1]}"

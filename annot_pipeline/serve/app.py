@@ -135,6 +135,7 @@ class _Site:
         return {
             "campaign": self.pages.campaign.settings.campaign,
             "version": release.version,
+            "has_parent": bool(release.manifest["parent"]),
             "kinds": release.manifest["facts"]["kinds"],
             "page": _number(asked.get("page", "0")),
             "rows_of_a_page": ROWS,
@@ -149,9 +150,11 @@ class _Site:
         return query, facts | {"rows": rows, "chosen": chosen, "verdicts": VERDICTS}
 
     def items(self, asked: dict[str, str]) -> tuple[str, dict[str, Any]]:
-        """Show items by how doubtful they are; without labels, those with a score."""
-        has_labels = self.pages.n_rows(asked.get("release") or "latest", "labels")
-        template, facts = self.listed("items" if has_labels else "scored", asked)
+        """Show items by how doubtful they are; without labels, those with a score, or judgments."""
+        release = asked.get("release") or "latest"
+        lists = {"items": "labels", "scored": "scores", "judgments": "judgments"}
+        made = (query for query, table in lists.items() if self.pages.n_rows(release, table))
+        template, facts = self.listed(next(made, "judgments"), asked)
         decided = self.decisions.read()
         for row in facts["rows"]:
             own = decided.get((row["task"], row["item"]), [])

@@ -264,7 +264,7 @@ class Build:
         for gate in gates:
             if gate.level == "error":
                 self.progress(self._failure(gate))
-            elif gate.level == "warn" and not result.reused:
+            elif gate.level == "warn":
                 self.progress(f"warn: {gate.short}")
         return StageRun(result, tuple(gates))
 

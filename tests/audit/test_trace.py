@@ -63,7 +63,7 @@ def votes(tmp_path_factory: pytest.TempPathFactory) -> Built:
 def build_votes(tmp_path_factory: pytest.TempPathFactory, *sets: str, rows: str = ROWS) -> Built:
     folder = tmp_path_factory.mktemp("votes")
     (folder / "votes.csv").write_text(rows)
-    (folder / "items.csv").write_text("id,text\ni1,One\nlisted,Two\n")
+    (folder / "items.csv").write_text("id,text,system\ni1,One,mt-9000\nlisted,Two,\n")
     document = {
         "campaign": "votes",
         "sources": [
@@ -73,7 +73,13 @@ def build_votes(tmp_path_factory: pytest.TempPathFactory, *sets: str, rows: str 
                 "fields": {"item": "item", "judge": "judge", "label": "label"},
             }
         ],
-        "items": [{"path": "items.csv", "format": "csv", "fields": {"item": "id", "text": "text"}}],
+        "items": [
+            {
+                "path": "items.csv",
+                "format": "csv",
+                "fields": {"item": "id", "text": "text", "system": "system"},
+            }
+        ],
     }
     (folder / "campaign.yaml").write_text(json.dumps(document))
     with pytest.MonkeyPatch.context() as patch:
@@ -271,6 +277,9 @@ def test_an_unknown_item_lists_the_nearest(votes):
         with pytest.raises(StoreError) as error:
             asked(votes, far)
         assert error.value.problems[0].do.startswith("no id is near to it")
+    with pytest.raises(StoreError) as error:
+        asked(votes, "mt-9000")
+    assert error.value.problems[0].do == "it is a system: its 1 outputs are items, as 'i1'"
 
 
 def test_an_item_that_nobody_judged(votes):

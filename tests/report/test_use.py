@@ -21,6 +21,7 @@ from annot_pipeline.report.sections.use import (
     judges_tile,
     labels_tile,
     next_commands,
+    open_gates,
     use,
     verdict,
     winner_tile,
@@ -133,6 +134,15 @@ def test_failures_come_first_then_results_judges_rows_and_files():
     ]  # fmt: skip
     ordered = [check["name"] for check in worst_first(checks)]
     assert ordered == ["failed", "flips", "labels", "random", "rejected", "quotes"]
+
+
+def test_failed_gates_and_warnings_are_counted_apart():
+    checks = [
+        {"name": name, "level": level, "value": 1, "error": 0, "table": "labels", "question": "q",
+         "detail": "", "unchecked": ""}
+        for name, level in (("a", "warn"), ("b", "error"), ("c", "pass"), ("d", "warn"))
+    ]  # fmt: skip
+    assert open_gates(checks)["counts"] == "1 failed gate, 2 warnings"
 
 
 def test_a_reference_does_not_win():

@@ -390,6 +390,19 @@ def test_a_campaign_of_scores_lists_items_by_how_far_judges_are_apart(tmp_path):
     assert "Decide" not in shown
 
 
+def test_a_first_release_of_comparisons_lists_judgments_and_no_changes(tmp_path, client):
+    names = ("item_a", "item_b", "judge", "preference")
+    rows = [dict(zip(names, ("x", "y", judge, "a"), strict=True)) for judge in ("ann", "bob")]
+    document = {"campaign": "pairs", "sources": [
+        {"path": "exports/*.csv", "format": "csv", "fields": {name: name for name in names}}],
+        "tasks": [{"name": "*", "kind": "pairwise"}]}  # fmt: skip
+    first = client_of(folder_of(build_into(tmp_path, {"a.csv": csv_text(rows)}, document)))
+    page = first.get("/items").text
+    assert "2 judgments" in text_of(page)
+    assert links(page, "/diff") == []
+    assert len(links(client.get("/items").text, "/diff")) == 1
+
+
 def test_campaigns_of_one_folder_have_decisions_of_their_own(tmp_path):
     text = "campaign: a\nstore: store\ngold: gold\nsources: [{path: '*.csv', format: csv, fields: {"
     names = ("campaign", "rte")

@@ -224,8 +224,7 @@ def _records(trace: Row) -> Iterator[Row]:
     """Yield what has a row number: the places of judgments, and other records."""
     for judgment in trace["judgments"]:
         yield from judgment["places"]
-    yield from trace["votes"]
-    yield from trace["other_records"]
+    yield from (*trace["votes"], *trace["other_records"])
 
 
 def _place(record: Row) -> Place:
@@ -246,7 +245,10 @@ def _unknown_item(release: Release, item: str, task: str | None, *, listed: bool
     tables, parameters = ("lineage", "items", "judgments"), {"item": item, "most": NEAREST}
     near = [row["item"] for row in _ask(release, "trace/nearest", tables, parameters)]
     do = f"the nearest are {', '.join(map(shorten, near))}"
-    if not near:
+    items = release.table("items").to_pylist()
+    if own := [row["item"] for row in items if row["system"] == item]:
+        do = f"it is a system: its {len(own):,} outputs are items, as {shorten(own[0])}"
+    elif not near:
         do = "no id is near to it: name one that lineage.parquet or the item tables hold"
     return StoreError(title, [Problem("", "no such item", do=do)])
 

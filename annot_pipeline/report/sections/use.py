@@ -67,23 +67,35 @@ def header(contents: Contents) -> dict[str, Any]:
     }
 
 
+LEVELS = {"error": "failed gate", "warn": "warning"}
+
+
 def use(contents: Contents) -> dict[str, Any]:
     """Return the verdict, tiles, gates that did not pass, and the next commands."""
     tiles = [labels_tile(contents), judges_tile(contents), changes_tile(contents),
              winner_tile(contents)]  # fmt: skip
-    open_gates = worst_first(contents.manifest["checks"])
     return {
         **verdict(contents, tiles),
         **became(contents),
         "tiles": tiles,
         "note": model_note(contents.facts["used_judges"]),
+        **open_gates(contents.manifest["checks"]),
+        "commands": next_commands(contents),
+    }
+
+
+def open_gates(checks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the worst gates that did not pass, and how many failed and warned."""
+    in_order = worst_first(checks)
+    levels = Counter(check["level"] for check in in_order)
+    return {
         "warnings": [
             {"level": check["level"], "name": check["name"], "statement": _measured(check),
              "detail": shorten(check["detail"], MOST_DETAIL, placeholder=" …")}
-            for check in open_gates[:MOST_WARNINGS]
+            for check in in_order[:MOST_WARNINGS]
         ],
-        "n_warnings": len(open_gates),
-        "commands": next_commands(contents),
+        "n_more": len(in_order) - MOST_WARNINGS,
+        "counts": ", ".join(counted(n, LEVELS[level]) for level, n in levels.items()),
     }  # fmt: skip
 
 
@@ -110,8 +122,8 @@ def worst_first(checks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """
     kinds = {name: n for n, names in enumerate(CONSEQUENCES, 1) for name in names.split()}
     nearness = {c["name"]: min(c["value"] / c["error"], 1) if c["error"] else 0 for c in checks}
-    open_gates = [check for check in checks[::-1] if check["level"] != "pass"]
-    return sorted(open_gates, key=lambda c: (
+    not_passed = [check for check in checks[::-1] if check["level"] != "pass"]
+    return sorted(not_passed, key=lambda c: (
         c["level"] != "error", kinds.get(c["table"], 0), -nearness[c["name"]],
     ))  # fmt: skip
 
