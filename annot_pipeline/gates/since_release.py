@@ -70,7 +70,7 @@ def certain_share(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
     )[::-1]
     texts = [
         f"{task} {share_text(row['certain_before'] / row['items'])} to "
-        f"{share_text(row['certain'] / row['items'])}"
+        f"{share_text(row['certain'] / row['items'])} of {row['items']:,} items of both releases"
         for _, task, row in changes
     ]
     return Finding(changes[0][0] if changes else 0.0, first_of(texts, between="; "))

@@ -45,7 +45,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "mean_class_accuracy": ("mean class accuracy", "share"),
     "chance_accuracy": ("by chance", "share", "Accuracy by chance"),
     "known_answer_accuracy": ("known answers right", "share"),
-    "bias_label": ("overuses",),
+    "bias_label": ("overused label",),
     "label_bias": ("by", "share", "Share of answers beyond its prevalence"),
     "correlation": ("correlation", "real", "With the mean of the others"),
     "n_shared_items": ("shared items", "count", "Items that others scored too"),
