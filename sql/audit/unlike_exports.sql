@@ -4,12 +4,17 @@
 -- z-scores by the square. Sums are of whole numbers, so that no order of rows shows.
 -- Inputs: lineage, judgments (of this build), released (judgments of the newest release), released_exports
 -- (digests of its exports).
-WITH new_judgments AS (
-    SELECT n.judgment_id, n.source_file
+WITH arrived AS (
+    SELECT n.task, n.judgment_id, n.source_file
     FROM lineage AS n
     ANTI JOIN released_exports USING (source_digest)
-    ANTI JOIN released USING (judgment_id)
     WHERE n.fate = 'used'
+),
+new_judgments AS (
+    SELECT a.task, a.judgment_id, a.source_file
+    FROM arrived AS a
+    ANTI JOIN (SELECT judgment_id FROM released SEMI JOIN arrived USING (judgment_id))
+        USING (judgment_id)
 ),
 cells AS (
     SELECT
@@ -25,8 +30,9 @@ cells AS (
         sum(round(1000 * j.z)::BIGINT)::BIGINT AS z,
         sum(round(1000 * j.z)::BIGINT * round(1000 * j.z)::BIGINT)::BIGINT AS squares
     FROM judgments AS j
-    LEFT JOIN new_judgments AS n USING (judgment_id)
-    WHERE j.fate = 'used' AND EXISTS (FROM new_judgments) AND coalesce(j.label, j.preference, CAST(j.z AS VARCHAR)) IS NOT NULL
+    SEMI JOIN (SELECT DISTINCT task FROM new_judgments) AS t ON j.task = t.task
+    LEFT JOIN new_judgments AS n ON j.judgment_id = n.judgment_id
+    WHERE j.fate = 'used' AND coalesce(j.label, j.preference, CAST(j.z AS VARCHAR)) IS NOT NULL
     GROUP BY ALL
 ),
 alike AS (SELECT task, item, answer, sum(n)::BIGINT AS n FROM cells GROUP BY ALL),
