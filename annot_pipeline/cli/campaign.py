@@ -202,8 +202,8 @@ def _show_build(arguments: argparse.Namespace, publication: Publication, build: 
     from annot_pipeline.gates import GateResult
 
     terminal.warnings = [w for w in terminal.warnings if w.startswith("exclude:")]
-    warned = (check for check in publication.checks if check["level"] == "warn")
-    terminal.warnings += [GateResult(**check).short for check in warned]  # the release's, too
+    warnings = (check for check in publication.checks if check["level"] == "warn")
+    terminal.warnings += [GateResult(**check).short for check in warnings]  # the release's, too
 
     def lines() -> Iterator[str]:
         from annot_pipeline.contracts.table import certificates

@@ -151,7 +151,7 @@ class LabelSums(Additive):
         Of classes, under the published model and Dawid-Skene.
     judgments
         ``(n_judges,)`` labels that each judge gave.
-    compared
+    n_compared
         ``(n_judges,)`` those of them on items that others judged, or whose label is known.
     n_certain
         ``(n_labels,)`` items whose label is certain, by class.
@@ -173,7 +173,7 @@ class LabelSums(Additive):
     identity: ClassIdentity
     dawid_skene_identity: ClassIdentity
     judgments: Codes
-    compared: Codes
+    n_compared: Codes
     n_certain: Codes
     judged: Counter[int]
     unsupported: int
@@ -206,7 +206,7 @@ def sums_of(labelled: LabelledItems) -> LabelSums:
         identity=class_identity(published, votes),
         dawid_skene_identity=class_identity(own, votes),
         judgments=np.bincount(codes.judges, minlength=codes.n_judges),
-        compared=np.bincount(codes.judges[is_compared[codes.items]], minlength=codes.n_judges),
+        n_compared=np.bincount(codes.judges[is_compared[codes.items]], minlength=codes.n_judges),
         n_certain=np.bincount(inferred[labelled.certain], minlength=codes.n_labels),
         judged=Counter({n: int(judged[n]) for n in np.flatnonzero(judged).tolist()}),
         unsupported=int((is_judged & (votes.counts[rows, inferred] == 0)).sum()),

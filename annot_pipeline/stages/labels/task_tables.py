@@ -249,7 +249,7 @@ def _judge_figures(model: TaskFit) -> pa.Table:
             "bias": figures.bias,
         },
         schema=JUDGE_FIGURES,
-    ).filter(pa.array(model.sums.compared > 0))
+    ).filter(pa.array(model.sums.n_compared > 0))
 
 
 def _fits(model: TaskFit) -> pa.Table:
