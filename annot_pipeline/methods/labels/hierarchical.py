@@ -34,7 +34,8 @@ FULL_TRUST = 2.0
 the largest other cell, and not at all where it is below it."""
 PRIOR_GUESSES = 0.1
 """Guesses of each label before any is seen: a Dirichlet(1.1) prior."""
-COPY_TOLERANCE = 1e-12
+COPY_TOLERANCE = 1e-8
+"""Step of Newton's method in a that is the last: the next would be its square."""
 
 
 def m_step(
