@@ -26,8 +26,10 @@ def rows_of(tmp_path, answers, released=()):
     for n, (source, *answer) in enumerate(answers):
         row = {"judgment_id": str(n), "fate": "used", "task": "t"} | answer[0]
         judgments.append(row)
-        lineage.append({"judgment_id": str(n), "fate": "used", "task": "t", "source_file": source or "old.csv",
-                        "source_digest": source or "old"})  # fmt: skip
+        lineage.append(
+            {"judgment_id": str(n), "fate": "used", "task": "t"}
+            | {"source_file": source or "old.csv", "source_digest": source or "old"}
+        )
     inputs = {
         "judgments": pa.Table.from_pylist(judgments, pa.schema(COLUMNS.items())),
         "lineage": pa.Table.from_pylist(lineage),
