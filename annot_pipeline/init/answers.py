@@ -46,8 +46,6 @@ class Answer:
         What people should know.
     abstained, failed
         Values that are no answers, and texts of failed answers, with their counts.
-    questions
-        Names of the columns that answer, where there are several, each a question.
     """
 
     kind: str
@@ -58,7 +56,6 @@ class Answer:
     notes: tuple[str, ...] = ()
     abstained: Mapping[str, int] = field(default_factory=dict)
     failed: Mapping[str, int] = field(default_factory=dict)
-    questions: tuple[str, ...] = ()
 
 
 def kind_of(column: Column, truth: Column | None) -> str | None:

@@ -15,7 +15,6 @@ import pyarrow as pa
 
 from annot_pipeline.errors import ConfigError, InputError, Problem, counted, first_of
 from annot_pipeline.init import names
-from annot_pipeline.init.answers import NO, YES, yes_or_no
 from annot_pipeline.init.beliefs import beliefs
 from annot_pipeline.init.document import comment, flow, write_campaign
 from annot_pipeline.init.groups import Group, group_samples, stem_of
@@ -32,7 +31,6 @@ from annot_pipeline.init.questions import (
 from annot_pipeline.init.samples import ROWS_READ, Sample, sheet_of
 from annot_pipeline.init.sniff import UnusableError, read_sample
 from annot_pipeline.init.sources import SourceGuess, read_sources
-from annot_pipeline.init.table import Sheet
 from annot_pipeline.stages.ingest.present_exports import ENDINGS
 from annot_pipeline.storage.archive import natural_key
 from annot_pipeline.storage.checked_export import OwnFolders, checked_export
@@ -40,7 +38,6 @@ from annot_pipeline.storage.checked_export import OwnFolders, checked_export
 
 def name_tasks(sources: list[SourceGuess], campaign: str) -> list[SourceGuess]:
     """Name the tasks of sources: one for all, or one each where answers would be mixed."""
-    sources = _with_one_spelling(sources)
     unnamed = [source for source in sources if source.tasks[0].name is None]
     are_separate = any(_differ(unnamed[0], other) for other in unnamed)
     stems = Counter(stem_of(source.group.paths[0]) for source in unnamed)
@@ -57,30 +54,6 @@ def name_tasks(sources: list[SourceGuess], campaign: str) -> list[SourceGuess]:
             source = replace(source, reading=reading, tasks=tasks)
         named.append(source)
     return named
-
-
-def _with_one_spelling(sources: list[SourceGuess]) -> list[SourceGuess]:
-    """Return sources that spell yes and no differently in one column with one spelling."""
-    columns = [
-        expression.get("column") if isinstance(expression, dict) else expression
-        for source in sources
-        for expression in [source.reading.expression("label")]
-    ]
-    spelled = [
-        bool(labels) and labels.keys() <= {*YES, *NO}
-        for source in sources
-        for labels in [source.tasks[0].labels]
-    ]
-    spellings = {frozenset(s.tasks[0].labels) for s in sources}
-    if len(spellings) < 2 or not all(spelled) or len({*columns}) > 1 or columns[0] is None:
-        return sources
-    same = []
-    for source in sources:
-        line, labels = yes_or_no(columns[0], source.tasks[0].labels)
-        tasks = [replace(source.tasks[0], labels=labels)]
-        reading = replace(source.reading.with_lines(line), labels=labels)
-        same.append(replace(source, reading=reading, tasks=tasks))
-    return same
 
 
 def _differ(source: SourceGuess, other: SourceGuess) -> bool:
@@ -103,41 +76,23 @@ def _answer_expression(source: SourceGuess) -> Any:
 
 FIELDS: dict[str, dict[str, str]] = names.VOCABULARY["placeholders"]
 """Word to what a value of a field that is this word, or it and a number, looks like."""
-_WORD = re.compile(r"([a-z]+)\d*")
 
 
 def with_placeholder_notes(source: SourceGuess) -> SourceGuess:
     """Return a source with notes on judges and systems whose names stand for nobody."""
     reading, sheet = source.reading, sheet_of(source.group.samples)
-    notes = [
-        note
-        for name, expression, _ in reading.lines
-        if name in FIELDS and isinstance(expression, str) and expression in sheet.names
-        for note in _notes(sheet, expression, FIELDS[name], has_where=bool(reading.where))
-    ]
-    return replace(source, reading=replace(reading, notes=[*reading.notes, *notes]))
-
-
-def _notes(sheet: Sheet, column: str, words: dict[str, str], *, has_where: bool) -> list[str]:
-    """Return a note on the values of a column that are such words; none if all values are."""
-    counts = sheet[column].counts
-    looks = {value: words[word] for value in counts if (word := _word(value)) in words}
-    if not looks or len(looks) == len(counts):
-        return []
-    texts = [
-        f"{value} ({counted(counts[value], 'row')}) looks like {why}"
-        for value, why in looks.items()
-    ]
-    condition = flow({"column": column, "not": sorted(looks)})
-    line = f"{condition} in where" if has_where else f"where: [{condition}]"
-    rows = "this row" if sum(counts[value] for value in looks) == 1 else "these rows"
-    return [f"{first_of(texts, 5)}: {line} leaves {rows} out"]
-
-
-def _word(value: str) -> str:
-    """Return the word of a value that is one word, or a word and a number; else nothing."""
-    match = _WORD.fullmatch("".join(re.split(r"[\s_-]+", value.casefold().strip())))
-    return match[1] if match else ""
+    notes = [*reading.notes]
+    for field_, column, _ in reading.lines:
+        words = FIELDS.get(field_, {})
+        counts = sheet[column].counts if words and column in sheet.names else {}
+        plain = {value: re.sub(r"[\s_-]|\d+$", "", value.casefold()) for value in counts}
+        looks = {value: words[word] for value, word in plain.items() if word in words}
+        if looks and len(looks) < len(counts):
+            texts = [f"{v} ({counted(counts[v], 'row')}) looks like {looks[v]}" for v in looks]
+            condition = flow({"column": column, "not": sorted(looks)})
+            line = f"{condition} in where" if reading.where else f"where: [{condition}]"
+            notes.append(f"{first_of(texts, 5)}: {line} leaves these rows out")
+    return replace(source, reading=replace(reading, notes=notes))
 
 
 ROWS_IN_ALL = 4_000_000

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 import pyarrow.compute as pc
 
@@ -16,10 +15,10 @@ from annot_pipeline.config.judges import MODEL_NAME
 from annot_pipeline.errors import first_of, shorten
 from annot_pipeline.init import names
 from annot_pipeline.init.abstentions import abstentions, without, without_abstentions
-from annot_pipeline.init.answers import MOST_LABELS, Answer
+from annot_pipeline.init.answers import NO, YES, Answer
 from annot_pipeline.init.questions import ColumnsByRole, Line, NoJudgmentsError, Option, Question
 from annot_pipeline.init.rankings import may_be_ranks, ranks_seen
-from annot_pipeline.init.roles import NO_ANSWER, same_answer
+from annot_pipeline.init.roles import NO_ANSWER
 from annot_pipeline.init.table import Choice, Column, Sheet
 from annot_pipeline.init.views import (
     CONTENTS,
@@ -152,8 +151,8 @@ LONGEST_NAME = 200
 
 def comparison(
     sheet: Sheet, choice: Choice, by_role: ColumnsByRole, *, is_mturk: bool = False
-) -> Answer | None:
-    """Return which of two was better, or both their ranks; None if rows compare nothing.
+) -> list[Answer]:
+    """Return which of two was better, one a question, or both their ranks; [] if nothing does.
 
     ``by_role``: columns that options say; ``is_mturk``: any column of answers may say the outcome.
 
@@ -163,17 +162,17 @@ def comparison(
         They compare, but in a way that no expression can say.
     """
     if won := _won_and_lost(sheet, choice):
-        return won
+        return [won]
     if three := _three_columns(sheet, choice):
-        return three
+        return [three]
     pairs = [*_given_pairs(by_role), *pairs_among(choice.remaining)]
     mapped = [sheet[n] for role in OUTCOME_ROLES for n in by_role.get(role, ()) if n in sheet.names]
     answers = mapped or _answers(choice)
     if (better := by_role.get("preference")) in (("=a",), ("=b",)) and pairs:
         side: Line = ("preference", {"value": better[0][1:]}, "as was answered, in every row")
-        return _sides_of(sheet, pairs[0], [side], [])
+        return [_sides_of(sheet, pairs[0], [side], [])]
     if strength := by_role.get("strength"):
-        return _graded(sheet, pairs, strength)
+        return [_graded(sheet, pairs, strength)]
     likely = [
         (order, pair)
         for pair in pairs
@@ -181,8 +180,7 @@ def comparison(
     ]
     things = [pair for _, pair in sorted(likely, key=lambda entry: entry[0])]
     if not things:
-        _ask_which_is_better(sheet, choice)
-        return None
+        return _of_two_names(sheet, choice)
     for ranks in (pair for pair in pairs if pair.is_rank):
         columns = [sheet[ranks.first], sheet[ranks.second]]
         if all(column.is_whole or may_be_ranks(column) for column in columns):
@@ -190,7 +188,7 @@ def comparison(
                 ("rank_a", columns[0].expression, ranks_seen(columns[0])),
                 ("rank_b", columns[1].expression, ranks_seen(columns[1])),
             ]
-            return _sides_of(sheet, things[0], fields, [ranks.first, ranks.second])
+            return [_sides_of(sheet, things[0], fields, [ranks.first, ranks.second])]
     compared = {name for pair in things for name in (pair.first, pair.second)}
     outcomes = mapped or _outcomes(choice)
     if is_mturk and not mapped:
@@ -216,27 +214,22 @@ def comparison(
         [column] = answers
         if things[0].stem or "preference" not in names.roles(column.name):
             _refuse_graded(things[0], column)
-    return None
+    return []
 
 
-def _ask_which_is_better(sheet: Sheet, choice: Choice) -> None:
-    """Ask which of two columns won, where they name the same things, and no column says more."""
-    columns = [c for c in choice.offered() if c.n_distinct > 1]
-    if len(columns) not in (2, 3) or any(not re.fullmatch(r"c\d", n) for n in sheet.names):
-        return
-    for first, second in pairwise(columns):
-        ours, theirs = first.counts.keys(), second.counts.keys()
-        is_shared = len(ours & theirs) >= SHARED_NAMES * len(ours | theirs) > MOST_LABELS / 2
-        differs = pc.not_equal(sheet.table.column(first.name), sheet.table.column(second.name))
-        if is_shared and (pc.sum(differs).as_py() or 0) >= DIFFERENT_NAMES * len(sheet):
-            pair = {"item_a": (first.name,), "item_b": (second.name,)}
-            options = [
-                Option({**pair, "preference": (f"={side}",)}, f"{column.name} is, in every row")
-                for side, column in (("a", first), ("b", second))
-            ]
-            text = f"{first.name} and {second.name} name the same things, and no column an answer"
-            ask = "If the better one always stands in one of them: in which?"
-            raise NoJudgmentsError(text, question=Question("preference", text, options, ask))
+def _of_two_names(sheet: Sheet, choice: Choice) -> list[Answer]:
+    """Return which of two systems won that are the same in all rows, each with other columns."""
+    for column in _outcomes(choice):
+        ties = [v for v in column.counts if TIE_WORDS & {*names.words(v)}]
+        named = sorted(column.counts.keys() - {*ties})
+        others = [{*names.words(n)} for n in sheet.names if n != column.name]
+        if len(named) == 2 and all(any({*names.words(v)} <= o for o in others) for v in named):
+            expression = column.mapping | {"map": dict.fromkeys(ties, "tie")} if ties else None
+            why = f"names what won: {', '.join(named)}"
+            sides = [(f"system_{s}", {"value": v}, why) for s, v in zip("ab", named, strict=True)]
+            fields: list[Line] = [*sides, ("winner", expression or column.expression, why)]
+            return [Answer("pairwise", fields, [column.name])]
+    return []
 
 
 SAME = ("s", "t", "e")
@@ -248,34 +241,46 @@ THREE: list[list[str]] = names.VOCABULARY["outcome_columns"]
 """Names of columns of which one is 1, the others 0: a won, b won, a tie."""
 
 
-def _on_criteria(sheet: Sheet, answers: Sequence[tuple[Column, Answer]]) -> Answer:
-    """Return the first answer; with those of other columns that answer alike, each a question.
+def _on_criteria(sheet: Sheet, answers: Sequence[tuple[Column, Answer]]) -> list[Answer]:
+    """Return the first answer, and those of other columns that answer alike, each a question.
 
-    What another says of the pair, such as a model, a majority or a key, is no question.
+    What another says of the pair, such as a model, a majority or a key, is no question; nor is
+    what an answer says already, such as which of two lost.
     """
     own = [one for one in answers if not OTHER_JUDGES & {*names.words(one[0].name)}]
     (first, answer), *others = own or answers[:1]
-    name, expression, _ = answer.fields[-1]
     pair = [*answer.columns[:2], *(n for n in sheet.names if "segment" in names.roles(n))]
     differs = sheet.differing(pair, first.name) > 0
-    alike = [
-        (column, other) for column, other in others
-        if other.fields[-1][0] == name and not other.notes
-        and (name == "winner" or not NO_ANSWER & {*names.words(column.name)})
-        and not MODEL_NAME.search(column.name)
-        and not (differs and sheet.differing(pair, column.name) == 0)
-        and not same_answer(sheet, first.name, column.name)
-    ]  # fmt: skip
-    if not alike or answer.notes or not isinstance(first.expression, str):
-        return answer
-    columns = [first.name, *(column.name for column, _ in alike)]
-    expressions = [expression, *(a.fields[-1][1] for _, a in alike)]
-    values = {v: s for e in expressions if isinstance(e, dict) for v, s in e["map"].items()}
-    whole: object = {"column": "{question}", "map": values} if values else "{question}"
-    why = first_of([f"{c.name}: {a.fields[-1][2]}" for c, a in [(first, answer), *alike]], 3)
-    fields = [*answer.fields[:-1], (name, whole, why)]
-    columns_used = [*answer.columns[:2], *columns]
-    return replace(answer, fields=fields, columns=columns_used, questions=tuple(columns))
+    name = answer.fields[-1][0]
+    questions = [answer]
+    for column, other in others if not answer.notes else ():
+        if not (
+            other.notes or other.fields[-1][0] != name or MODEL_NAME.search(column.name)
+            or (name != "winner" and NO_ANSWER & {*names.words(column.name)})
+            or (differs and sheet.differing(pair, column.name) == 0)
+            or any(_same(sheet, one, other) for one in questions)
+        ):  # fmt: skip
+            questions.append(other)
+    return questions
+
+
+def _same(sheet: Sheet, one: Answer, other: Answer) -> bool:
+    """Return whether an answer to each row says what another says, or the opposite."""
+    told = {*zip(_sides(sheet, one), _sides(sheet, other), strict=True)}
+    return len(told) in (len({a for a, _ in told}), len({b for _, b in told}))
+
+
+def _sides(sheet: Sheet, answer: Answer) -> list[str | None]:
+    """Return which side each row says; None where it is blank."""
+    *pair, cells = (
+        sheet.table.column(n).to_pylist() for n in [*answer.columns[:2], answer.columns[-1]]
+    )
+    if answer.fields[-1][0] == "preference":
+        return [answer.fields[-1][1]["map"].get(cell) for cell in cells]
+    return [
+        cell and ("a" if cell == a else "b" if cell == b else "tie")
+        for a, b, cell in zip(*pair, cells, strict=True)
+    ]
 
 
 def _three_columns(sheet: Sheet, choice: Choice) -> Answer | None:
@@ -414,6 +419,8 @@ def _sides_in(sheet: Sheet, things: list[Pair], column: Column) -> Answer | None
     if is_told and column.numeric_share == 1 and not {*column.numbers} <= {0, 1, 2}:
         return None
     sides, unknown = outcomes_of(column, pair)
+    if is_told and (whether := _whether(column, pair)):
+        sides, unknown = whether, []
     spelled = {v.strip().lower() for v in sides}
     is_letter = len(unknown) == 1 and unknown[0].strip().lower() in SAME
     if {"a", "b"} <= spelled and is_letter:
@@ -427,6 +434,18 @@ def _sides_in(sheet: Sheet, things: list[Pair], column: Column) -> Answer | None
     comment = guessed_ties(sides) + comment
     fields: list[Line] = [("preference", column.mapping | {"map": sides}, comment)]
     return _sides_of(sheet, pair, fields, [column.name], unplaced(column, unknown))
+
+
+def _whether(column: Column, pair: Pair) -> dict[str, str]:
+    """Return what yes and no say in a column that asks whether one side won; {} in others."""
+    words, answers = {*names.words(column.name)} - {*names.words(pair.stem)}, {*column.counts}
+    if words & TURNED or not answers or not all(a.lower() in (*YES, *NO) for a in answers):
+        return {}
+    both = [words & {*names.words(n)} - {*names.words(pair.stem)} for n in pair[2:]]
+    if bool(both[0]) == bool(both[1]):
+        return {}
+    yes, no = "ab" if both[0] else "ba"
+    return {a: yes if a.lower() in YES else no for a in column.counts}
 
 
 def _by_name(sheet: Sheet, pair: Pair, column: Column) -> Answer:
@@ -488,10 +507,7 @@ def _sides_of(
             f"{' and '.join(long)} hold whole texts: no column names what was compared"
         )
     thing = "item" if pair.are_outputs or "item" in pair.stem.split("_") else "system"
-    lines = [
-        (f"{thing}_{side}", column.expression, f"{column.n_distinct:,} different")
-        for side, column in zip("ab", sides, strict=True)
-    ]
+    lines = [column.line(f"{thing}_{side}") for side, column in zip("ab", sides, strict=True)]
     return Answer(
         "pairwise", [*lines, *answer], [pair.first, pair.second, *columns], notes=tuple(notes or ())
     )

@@ -81,8 +81,8 @@ def label_studio(choice: Choice) -> Reading:
     judges_per_item = rounded(sheet.combinations(item.name, judge.name) / max(item.n_distinct, 1))
     lines: list[Line] = [
         ("task", task.expression, f"{len(tasks):,} different: {', '.join(tasks[:10])}"),
-        ("item", item.expression, f"{item.n_distinct:,} different, {judges_per_item} judges each"),
-        ("native_id", own.expression, f"{own.n_distinct:,} different"),
+        item.line("item", f", {judges_per_item} judges each"),
+        own.line("native_id"),
         *time_lines(choice.among(lambda name: name in (when, "lead_time"))),
     ]
     scored = _scored_questions(sheet) if label.counts else {}
@@ -136,15 +136,15 @@ def appraise(choice: Choice) -> Reading:
     documents = [sheet["document"]]
     lines: list[Line] = [
         ("task", {"join": task, "sep": "-"}, ", ".join(tasks[:10])),
-        ("system", system.expression, f"{system.n_distinct:,} different"),
-        ("segment", segment.expression, f"{segment.n_distinct:,} different"),
-        *[("document", c.expression, f"{c.n_distinct:,} different") for c in documents if c.counts],
+        system.line("system"),
+        segment.line("segment"),
+        *[c.line("document") for c in documents if c.counts],
         ("control", control, comment),
         *time_lines(choice.among(lambda name: name in ("timeEnd", "seconds"))),
     ]
     if "batchNo" in sheet.names:
         batch = choice.claim(sheet["batchNo"])
-        lines.append(("hit", batch.expression, f"{batch.n_distinct:,} different"))
+        lines.append(batch.line("hit"))
     choice.remaining[:] = [name for name in choice.remaining if name not in APPRAISE_INPUTS]
     return _read(lines, answer, judge, tasks, unmapped_note(choice.offered()))
 

@@ -54,11 +54,11 @@ def guess_item_table(group: Group, sources: Sequence[SourceGuess]) -> ItemTable 
     ]
     truth = choice.take("truth") or (None if choice.with_role("system") else choice.take("answer"))
     if truth and _is_possible_truth(truth, sources):
-        lines.append(("truth", truth.expression, f"{truth.n_distinct:,} different"))
+        lines.append(truth.line("truth"))
     for field in FIELDS:
         column = choice.take(field)
         if column:
-            lines.append((field, column.expression, f"{column.n_distinct:,} different"))
+            lines.append(column.line(field))
     if len(lines) == 1:
         return "it says nothing of the items that is known by name"
     unmapped = ", ".join(column.name for column in choice.offered())

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from annot_pipeline.init import names
 from annot_pipeline.init.questions import Line
-from annot_pipeline.init.roles import same_thing
+from annot_pipeline.init.roles import is_called_id, same_thing
 from annot_pipeline.init.table import Choice, Column, Sheet
 
 MOST_TASKS = 50
@@ -55,14 +55,15 @@ def find_task(choice: Choice, lines: Sequence[Line] = ()) -> tuple[list[Line], l
         renames = column.n_distinct > 1 and any(
             same_thing(choice.sheet, column.name, thing.name) for thing in things
         )
-        return column.n_blank == 0 and column.n_distinct <= MOST_TASKS and not renames
+        is_thing = "item" in names.roles(column.name) and is_called_id(column.name)
+        is_few = column.n_blank == 0 and column.n_distinct <= MOST_TASKS
+        return is_few and not renames and not is_thing
 
     task = choice.take("task", names_tasks)
     if not task:
         return [], []
     tasks = sorted(task.counts)
-    evidence = f"{task.n_distinct:,} different: {', '.join(tasks[:10])}"
-    return [("task", task.expression, evidence)], tasks
+    return [task.line("task", f": {', '.join(tasks[:10])}")], tasks
 
 
 def _is_language(column: Column) -> bool:

@@ -49,8 +49,7 @@ def with_item_text(reading: Reading, choice: Choice, *, is_whole: bool = False) 
         return reading
     if column is not segment:
         choice.claim(column)
-    evidence = f"{column.n_distinct:,} different; an item whose text changes is judged again"
-    return reading.with_lines(("text", column.expression, evidence))
+    return reading.with_lines(column.line("text", "; an item whose text changes is judged again"))
 
 
 def _candidates(choice: Choice, *, has_system: bool) -> list[Column]:
@@ -184,15 +183,14 @@ def optional_lines(
         if field == "hit" and controls and is_unique:
             continue  # a control pairs within its HIT: of HITs with one judgment none could
         if column:
-            lines.append((field, column.expression, f"{column.n_distinct:,} different"))
+            lines.append(column.line(field))
     own = choice.take("native_id", lambda c: sheet.is_unique(c.name) and not c.is_row_number)
     if own:
         lines.append(("native_id", own.expression, "another one in every row"))
     elif judge and item:
         own = choice.take("native_id", lambda c: _names_an_answer(sheet, c, judge, item))
         if own:
-            evidence = f"{own.n_distinct:,} different; equal ones are one judgment"
-            lines.append(("native_id", own.expression, evidence))
+            lines.append(own.line("native_id", "; equal ones are one judgment"))
     position = choice.take("position", lambda c: c.is_whole and is_place(c))
     if position:
         evidence = f"{position.low:g} to {position.high:g}"
@@ -271,6 +269,5 @@ def _truth(
         is_answer = is_answer and (answer_kind != "scalar" or column.numeric_share == 1)
         if not is_answer or (item and not sheet.determines(item.name, column.name)):
             continue
-        choice.claim(column)
-        return [("truth", column.expression, f"{column.n_distinct:,} different")]
+        return [choice.claim(column).line("truth")]
     return []

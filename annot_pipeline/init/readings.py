@@ -84,6 +84,8 @@ FREE_TEXT = 20
 COMMENTS, FLAGS = names.WORDS["remarks"], SUCCESS | FAILURE | UNSCORED
 MEANS = frozenset({"mean", "avg", "average", "std", "sd", "stdev", "median", "ci", "var", "sem"})
 ANOTHER = "another answer? give it as --label or --score, too"
+BARE_ID = 0.6
+"""How much it says of a thing that it is an id of something: more than that it is a text."""
 EACH_QUESTION, EACH_ROW = "one task a question", "every row is another item"
 MOST_JOINED = 6
 """Columns of which two may name the item together."""
@@ -188,17 +190,12 @@ class _Reader:
             self.choice.claim(self.sheet[self.judge])
         if tuples := self._best_worst():
             return [self._finished(tuples, judge_line)]
-        compared = self._compared()
-        if compared is not None:
-            return [self._finished(compared, judge_line)]
-        judge = self.sheet[self.judge] if self.judge else None
-        ranks = (
-            None
-            if self._answers_given()
-            else (long_ranking(self.sheet, self.choice, judge) if judge is not None else None)
-        )
-        if ranks:
-            return [self._finished(self._ranked(*ranks, pairing), judge_line)]
+        if compared := self._compared():
+            return [self._finished(one, judge_line) for one in compared]
+        if self.judge and not self._answers_given():
+            ranks = long_ranking(self.sheet, self.choice, self.sheet[self.judge])
+            if ranks:
+                return [self._finished(self._ranked(*ranks, pairing), judge_line)]
         return [self._finished(one, judge_line) for one in self._ordinary(pairing)]
 
     def _answers_given(self) -> bool:
@@ -215,21 +212,23 @@ class _Reader:
         if self.view.shape != "rows" and OVER in by_role:
             by_role = ()
         judges = self.named("judge") or ([] if by_role else judge_columns(self.choice))
+        if len(self.sheet.names) == 1:
+            judges = []  # the only column is the answer
         if not judges and not by_role and not self.choice.with_role("text"):
             systems = self.choice.with_role("system") if self.choice.with_role("answer") else []
             judges = [c.name for c in systems if are_models(c)][:1]
         is_named = bool(self.named("judge")) or any(
             names.likelihood(name, "judge") or are_models(self.sheet[name]) for name in judges
         )
+        judge = judges[0] if judges and is_named else None
         self.pairs = ranked = pairings(self.choice, judges, things)
-        if not ranked:
-            judge = judges[0] if judges and is_named else None
+        self.is_one_judge |= bool(judge) and all(self.sheet[n].n_distinct == 1 for n in judges)
+        if not ranked or (judge and self.is_one_judge):
             return Pairing(judge, self._thing_alone(things))
         if is_named:
             return self._clear_thing(ranked)
         columns = [self.sheet[name] for name in self.sheet.names]
         is_nameless = all(c.name == f"c{n}" for n, c in enumerate(columns, start=1))
-        is_nameless = is_nameless and all(c.n_distinct > 1 for c in columns)  # else TREC's qrels
         sure = [
             p for p in ranked
             if self._is_sure(p) and (is_nameless or are_ids(self.sheet[p.judge or ""]))
@@ -279,8 +278,11 @@ class _Reader:
 
     def _thing_alone(self, things: Sequence[str]) -> str | None:
         """Return what was judged where nobody is known to have judged it."""
-        named = [t for t in things if names.roles(t).keys() & {"item", "segment", "text"}]
-        named.sort(key=lambda name: -thing_likelihood(name))
+        named = [
+            t for t in things if names.roles(t).keys() & {"item", "segment", "text"}
+            or (self.is_one_judge and roles.is_called_id(t) and self.sheet.is_unique(t))
+        ]  # fmt: skip
+        named.sort(key=lambda name: -(thing_likelihood(name) or BARE_ID))
         if self.is_one_judge:  # who judged each thing once
             recurring = [t for t in named if self.sheet.is_unique(t)]
         else:
@@ -317,8 +319,7 @@ class _Reader:
             return ("judge", "?", "")
         column = self.sheet[self.judge]
         each = rounded(len(column.filled) / max(column.n_distinct, 1))
-        why = f"{column.n_distinct:,} different, {each} rows each on average"
-        return ("judge", column.expression, why)
+        return column.line("judge", f", {each} rows each on average")
 
     def _who(self, thing: str | None) -> Question:
         """Return the question who judged, with what may be it."""
@@ -357,6 +358,8 @@ class _Reader:
         means = [
             n for n in sheet.names if MEANS & {*names.words(n)} and sheet[n].numeric_share > 0.9
         ]
+        shares = [n for n in likely if roles.is_measured(sheet[n])]
+        means = shares if 2 * len(shares) > len(likely) else means
         if len(means) > 1 and not recurs:
             text += (
                 f"; with {', '.join(means[:4])} this looks like a table of means: single answers "
@@ -396,40 +399,51 @@ class _Reader:
         each = {"item": {"tuple": items, "best": ends[0], "worst": ends[1]}}
         return Reading("", lines, "scalar", (-1.0, 1.0), each=each, repeats="keep")
 
-    def _compared(self) -> Reading | None:
-        """Return rows that say which of two is better."""
+    def _compared(self) -> list[Reading]:
+        """Return rows that say which of two is better, one reading a question unless all share."""
         if self._answers_given() or self.by_role.get("rank"):
-            return None
-        answer = comparison(self.sheet, self.choice, self.by_role, is_mturk=self.is_mturk)
-        if answer is None:
-            return None
-        for name in answer.columns:
+            return []
+        answers = comparison(self.sheet, self.choice, self.by_role, is_mturk=self.is_mturk)
+        if not answers:
+            return []
+        for name in (name for answer in answers for name in answer.columns):
             self.choice.claim(self.sheet[name])
         lines: list[Line] = []
-        segment = next((self.sheet[n] for n in self.named("segment") or self.named("item")), None)
-        if segment is None:
-            filled = self.choice.take("segment", lambda c: len(c.filled) > 9 * c.n_blank)
-            segment = filled or self._item_of_pair() or self.choice.take("segment")
-        if segment:
-            lines.append(("segment", segment.expression, f"{segment.n_distinct:,} different"))
+        sides = [e for field, e, _ in answers[0].fields if field in SIDES]
+        pair = [n for n in answers[0].columns if self.sheet[n].expression in sides]
+        if segment := self._segment(pair):
+            lines.append(self.choice.claim(segment).line("segment"))
         else:  # nothing that the two worked on: they are what was judged
-            fields = [(f.replace("system_", "item_"), e, why) for f, e, why in answer.fields]
-            answer = replace(answer, fields=fields)
-        task, tasks = self._task(lines)
-        if answer.questions:
-            task, tasks = [("task", {"value": "{question}"}, EACH_QUESTION)], [*answer.questions]
+            answers = [
+                replace(a, fields=[(f.replace("system_", "item_"), *rest) for f, *rest in a.fields])
+                for a in answers
+            ]
+        task, tasks = self._task(lines) if len(answers) == 1 else ([], [])
         if ranking := self.choice.take("ranking"):
-            lines.append(("ranking", ranking.expression, f"{ranking.n_distinct:,} different"))
+            lines.append(ranking.line("ranking"))
         self.things = [segment.name] if segment else []
-        reading = self._reading(answer, [*task, *lines], tasks)
-        if answer.questions:
-            reading.each["question"] = tasks
-        return self._whole_segment(reading, segment) if segment else reading
+        by_column = [(self.sheet[a.columns[-1]], a) for a in answers]
+        readings = self._by_question(by_column, [*task, *lines], tasks)
+        return [self._whole_segment(r, segment) if segment else r for r in readings]
 
-    def _item_of_pair(self) -> Column | None:
-        candidates = self.inputs().with_role("item")
-        column = next((c for c in candidates if c.n_distinct > 1), None)
-        return self.choice.claim(column) if column else None
+    def _segment(self, pair: Sequence[str]) -> Column | None:
+        """Return what the two worked on: named so, or what tells the rows of a pair apart."""
+        named = next((self.sheet[n] for n in self.named("segment") or self.named("item")), None)
+        filled = [c for c in self.choice.with_role("segment") if len(c.filled) > 9 * c.n_blank]
+        items = [c for c in self.inputs().with_role("item") if c.n_distinct > 1]
+        likely = [*filled, *items, *self.choice.with_role("segment")]
+        if named or not likely:
+            return named
+        key = [*pair, *([self.judge] if self.judge else [])]
+        n_once = self.sheet.combinations(*key) if key else 1
+        if n_once < ONCE * len(self.sheet):
+            n_with = {n: self.sheet.combinations(*key, n) for n in thing_columns(self.inputs())}
+            whole = [n for n, rows in n_with.items() if rows >= ONCE * len(self.sheet)]
+            telling = [c for c in likely if n_with.get(c.name, len(self.sheet)) > n_once]
+            near = [c for c in telling if 2 * n_with.get(c.name, 0) >= len(self.sheet)]
+            whole = [n for n in whole if n not in pair]
+            likely = [*near, *(self.sheet[n] for n in whole), *telling, *likely]
+        return likely[0]
 
     def _whole_segment(self, reading: Reading, segment: Column) -> Reading:
         """Return comparisons whose segment is whole: of a conversation, question and turn."""
@@ -459,7 +473,7 @@ class _Reader:
             raise NoJudgmentsError("no column says what was ranked")
         task, tasks = self._task(lines)
         if ranking:
-            lines.append(("ranking", ranking.expression, f"{ranking.n_distinct:,} different"))
+            lines.append(ranking.line("ranking"))
         else:
             self.notes.append(
                 "no ranking: what a judge says of one segment, or in one HIT, is one ranking"
@@ -475,7 +489,10 @@ class _Reader:
             self.things = self.named("item")
             return self._joined_item(items)
         systems = [sheet[n] for n in self.named("system")] or inputs.with_role("system")
-        systems = [c for c in systems if c.n_distinct > 1 and c.name != self.judge]
+        systems = [
+            c for c in systems if c.n_distinct > 1
+            and not (self.judge and roles.same_thing(sheet, c.name, self.judge))
+        ]  # fmt: skip
         last_words = {names.words(c.name)[-1] for c in systems}  # one for each of several outputs
         system = systems[0] if systems and len(last_words) == len(systems) else None
         segments = [sheet[n] for n in self.named("segment")] or inputs.with_role("segment")
@@ -497,31 +514,36 @@ class _Reader:
             ]  # fmt: skip
             if whole and all(roles.same_thing(sheet, whole[0], n) for n in whole):
                 return self._system_and_segment(system, sheet[whole[0]])
-        if thing is None:
-            return self._joined_things()
+        is_whole = thing is not None and sheet.is_unique(thing.name)
+        joined = [] if is_whole else self._joined_things(thing, segment)
+        if joined or thing is None:
+            return joined
         self.choice.claim(thing)
         self.things = [thing.name]
         self.notes += [self.thing_note] * bool(self.thing_note)
         judges = sheet.combinations(thing.name, self.judge) if self.judge else len(sheet)
         each = rounded(judges / max(thing.n_distinct, 1))
-        lines: list[Line] = [
-            ("item", thing.expression, f"{thing.n_distinct:,} different, {each} judges each")
-        ]
+        lines: list[Line] = [thing.line("item", f", {each} judges each")]
         for field, column in (("system", system), ("segment", segment)):
             if column and column.name != thing.name and sheet.determines(thing.name, column.name):
-                self.choice.claim(column)
-                lines.append((field, column.expression, f"{column.n_distinct:,} different"))
+                lines.append(self.choice.claim(column).line(field))
         return lines
 
-    def _joined_things(self) -> list[Line]:
-        """Return the two columns that together name a row's item, where one judge gave all rows."""
-        found = thing_columns(self.inputs())[:MOST_JOINED]
+    def _joined_things(self, thing: Column | None, segment: Column | None) -> list[Line]:
+        """Return the two columns that together name a row's item, where nobody is named.
+
+        Where one judge gave all rows, other columns than ``thing`` and ``segment`` may be they.
+        """
+        found = [c.name for c in (segment, thing) if c is not None]
+        if self.is_one_judge:
+            listed = [self.sheet[n] for n in thing_columns(self.inputs())]
+            found = [c.name for c in listed if names.roles(c.name) or not _is_free_text(c)]
         pairs = [
-            pair for pair in combinations(found, 2)
+            pair for pair in combinations(found[:MOST_JOINED], 2)
             if self.sheet.combinations(*pair) >= ONCE * len(self.sheet)
         ]  # fmt: skip
         is_unique = any(self.sheet[n].is_unique for n in found)
-        if len(pairs) != 1 or is_unique or not self.is_one_judge:
+        if len(pairs) != 1 or is_unique or self.judge or OVER in self.sheet.names:
             return []
         for name in pairs[0]:
             self.choice.claim(self.sheet[name])
@@ -559,19 +581,14 @@ class _Reader:
         return [("item", {"join": expressions, "sep": ":"}, "as was answered")]
 
     def _system_and_segment(self, system: Column, segment: Column, more: str = "") -> list[Line]:
-        self.choice.claim(system)
-        self.choice.claim(segment)
         self.things = [system.name, segment.name]
-        return [
-            ("system", system.expression, f"{system.n_distinct:,} different"),
-            ("segment", segment.expression, f"{segment.n_distinct:,} different{more}"),
-        ]
+        claim = self.choice.claim
+        return [claim(system).line("system"), claim(segment).line("segment", more)]
 
     def _task(self, lines: Sequence[Line]) -> tuple[list[Line], list[str]]:
         if by_role := self.named("task"):
             column = self.sheet[by_role[0]]
-            line = ("task", column.expression, f"{column.n_distinct:,} different")
-            return [line], sorted(column.counts)
+            return [column.line("task")], sorted(column.counts)
         return find_task(self.inputs(), lines)
 
     def _ordinary(self, pairing: Pairing) -> list[Reading]:
@@ -581,9 +598,8 @@ class _Reader:
             inputs = [c for c in self.inputs().offered() if c.n_distinct > 1]
             hits = [self.sheet[n] for n in ("HITId",) if n in self.sheet.names]
             for item in inputs if len(inputs) == 1 else hits:
-                self.choice.claim(item)
                 self.things = [item.name]
-                lines = [("item", item.expression, f"{item.n_distinct:,} different")]
+                lines = [self.choice.claim(item).line("item")]
         answers = self._answers()
         task, tasks = self._task(lines)
         if not lines:
@@ -607,7 +623,8 @@ class _Reader:
         ]  # fmt: skip
         ranked += shared[:4]  # each file has all of them
         options = [Option({"item": (n,)}, spoken(self.sheet[n])) for n in ranked]
-        if not options or self.judge is None or self.sheet[self.judge].is_unique:
+        is_one = self.is_one_judge or self.judge is None or self.sheet[self.judge].is_unique
+        if is_one or not options:
             n_whole = sum(map(self._is_whole_thing, ranked[:1]))  # else other texts differ in it
             options.insert(n_whole * len(ranked), Option({"item": ("row",)}, EACH_ROW))
         return Question("item", "no column says what was judged", options, "Which one does?")
@@ -630,21 +647,7 @@ class _Reader:
             and not roles.NO_ANSWER & {*names.words(c.name)}
             and next(iter(c.counts))[:2] not in ("[{", "{\"")
         ]  # fmt: skip
-        options = [
-            Option({"score" if c.numeric_share == 1 else "label": (c.name,)}, spoken(c))
-            for c in rest[:4]
-        ]
-        steps = [c.name for c in rest if has_steps(without_abstentions(c))]
-        if len(steps) > 1:
-            options.insert(0, Option({"score": tuple(steps)}, "all of these, each a question"))
-        ends = [names.words(c.name)[-1:] for c in rest]
-        alike = [
-            c.name
-            for c, end in zip(rest, ends, strict=True)
-            if end == ends[0] != [] and end[0].isalpha()
-        ]
-        if len(alike) > 2 and len(steps) < 2 and not named:
-            options.insert(0, Option({"label": tuple(alike)}, "all of these, each a question"))
+        options = _answer_options(rest) if rest else []
         return Question("label", text, options, "Which column does?")
 
     def _is_answer_name(self, name: str) -> bool:
@@ -709,13 +712,13 @@ class _Reader:
 
     def _nearest(self, key: Sequence[str], offered: Iterable[Column]) -> list[str]:
         """Return columns that tell rows apart best, though not all."""
+        once = self.sheet.combinations(*key)
         counted = [
-            (self.sheet.combinations(*key, c.name), c.name) for c in offered
+            (-self.sheet.combinations(*key, c.name), c.name) for c in offered
             if 1 < c.n_distinct < len(self.sheet) and not roles.is_measured(c)
             and not names.MEASURED_TIME & {*names.words(c.name)}
         ]  # fmt: skip
-        once = self.sheet.combinations(*key)
-        return [name for n, name in sorted(counted, key=lambda pair: -pair[0]) if n > once][:3]
+        return [name for n, name in sorted(counted, key=lambda pair: pair[0]) if -n > once][:3]
 
     def _apart_question(self, telling: Sequence[str], share: float) -> Question:
         thing = ",".join(self.things)
@@ -766,7 +769,7 @@ class _Reader:
         is_whole = sheet.combinations(*judges, other.name) >= ONCE * len(sheet)
         if is_whole and (item.n_distinct == 1 or sheet.determines(other.name, item.name)):
             self.things = [other.name]
-            line: Line = ("item", other.expression, f"{other.n_distinct:,} different")
+            line = other.line("item")
         else:
             self.things = [item.name, other.name]
             joined = {"join": [item.expression, other.expression], "sep": ":"}
@@ -851,8 +854,13 @@ class _Reader:
             sure = _without_copies(self.sheet, [c for c in sure if c.in_judges >= 0.1 * most])
             numbers = [c for c in sure if c.column.numeric_share > MOSTLY_NUMBERS]
             is_numbered = self.view.shape == "numbered"
-            if group := numbers[:1] * is_numbered or _largest_group(found, sure):
-                if rest := [c for c in sure if c not in group]:
+            group = numbers[:1] * is_numbered or _largest_group(found, sure)
+            if not sure and self.is_one_judge:  # whose answers nothing but their names tells apart
+                group = next(
+                    (k for c in varied if _are_answers(k := _kin_of(c, varied), varied)), []
+                )
+            if group:
+                if rest := [c for c in sure or varied if c not in group]:
                     self.notes.append(f"{ANOTHER}: {first_of([c.column.name for c in rest])}")
                 return group
             same = [c for c in found if sure and c not in sure and _are_alike([sure[0], c])]
@@ -867,6 +875,8 @@ class _Reader:
             and not roles.same_answer(self.sheet, first.column.name, c.column.name)
         ]  # fmt: skip
         alike = [c for c in others if c.is_named or _are_alike([first, c])]
+        kin = [c for c in _kin_of(first, varied) if c not in (first, *alike)]
+        alike += kin * (len(kin) + len(alike) + 1 >= FEWEST_QUESTIONS)
         rivals = [
             c for c in found if c is not first and c not in alike and (c.is_named or c.is_sure)
         ]
@@ -950,21 +960,28 @@ class _Reader:
         self, members: Sequence[tuple[Column, Answer]], lines: Sequence[Line]
     ) -> Reading:
         """Turn several questions of one kind into tasks, by ``each``; or into one ranking."""
-        if are_ranks_of_rows(self.sheet, [column.name for column, _ in members]):
+        names_ = [column.name for column, _ in members]
+        if are_ranks_of_rows(self.sheet, names_):
             return self._ranks_of_columns([column for column, _ in members], lines)
         start = MTURK_ANSWER if self.is_mturk else ""
         first = members[0][1]
+        *sides, (name, _, _) = first.fields
         labels: Counter[str] = Counter()
         abstained, failed = Counter[str](), Counter[str]()
         for _, answer in members:
             labels.update(answer.labels)
             abstained.update(answer.abstained)
             failed.update(answer.failed)
-        shown = "; ".join(f"{c.name}: {a.fields[0][2]}" for c, a in members[:5])
-        questions = [c.name.removeprefix(start) for c, _ in members]
+        shown = "; ".join(f"{c.name}: {a.fields[-1][2]}" for c, a in members[:5])
+        questions = [one.removeprefix(start) for one in names_]
+        whole: Any = start + "{question}"
+        maps = [e for _, a in members if isinstance(e := a.fields[-1][1], dict)]
+        if first.kind == "pairwise" and maps:
+            whole = {"column": whole, "map": {v: s for e in maps for v, s in e["map"].items()}}
+        columns = [*first.columns[: len(sides)], *names_]
         answer = replace(
-            first, fields=[(first.fields[0][0], start + "{question}", shown)], labels=labels,
-            columns=[c.name for c, _ in members], abstained=abstained, failed=failed,
+            first, fields=[*sides, (name, whole, shown)], labels=labels, columns=columns,
+            abstained=abstained, failed=failed,
         )  # fmt: skip
         task: Line = ("task", {"value": "{question}"}, EACH_QUESTION)
         rest = [line for line in lines if line[0] != "task"]
@@ -997,14 +1014,13 @@ class _Reader:
         """Return a reading with what a judgment can do without, and what is to be asked."""
         sheet, choice = self.sheet, Choice(self.sheet, [*self.choice.remaining])
         labels = dict(reading.labels) if reading.kind == "categorical" else {}
+        if reading.kind == "pairwise" and reading.columns:
+            labels = dict(sheet[reading.columns[-1]].counts)
         item = sheet[self.things[0]] if len(self.things) == 1 and reading.has("item") else None
         judge = sheet[self.judge] if self.judge else None
         one_a_row = None if reading.each else judge
         reading = reading.with_lines(judge_line)
-        lines = [
-            (role, sheet[n].expression, f"{sheet[n].n_distinct:,} different")
-            for role in PLAIN for n in self.named(role)[:1]
-        ]  # fmt: skip
+        lines = [sheet[n].line(role) for role in PLAIN for n in self.named(role)[:1]]
         lines += [
             ("submitted_at", *read)
             for n in self.named("submitted_at")
@@ -1130,16 +1146,18 @@ def _is_free_text(column: Column) -> bool:
 
 
 def _are_alike(candidates: Sequence[Candidate]) -> bool:
+    return _share_values([c.column for c in candidates])
+
+
+def _share_values(columns: Sequence[Column]) -> bool:
     """Return whether columns share most of their values, as questions on one scale do."""
-    first = candidates[0].column
-    if all(c.column.numeric_share > 0.9 for c in candidates):
-        scales = {scale_of(without_abstentions(c.column)) for c in candidates}
-        return len(scales) == 1
+    first = columns[0]
+    if all(c.numeric_share > 0.9 for c in columns):
+        return len({scale_of(without_abstentions(c)) for c in columns}) == 1
     return all(
-        2 * len(first.counts.keys() & c.column.counts.keys())
-        >= max(first.n_distinct, c.column.n_distinct)
-        for c in candidates
-    )  # fmt: skip
+        2 * len(first.counts.keys() & c.counts.keys()) >= max(first.n_distinct, c.n_distinct)
+        for c in columns
+    )
 
 
 def _without_copies(sheet: Sheet, candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -1156,41 +1174,52 @@ FEWEST_QUESTIONS = 3
 
 
 def _largest_group(found: Sequence[Candidate], sure: Sequence[Candidate]) -> list[Candidate]:
-    """Return the columns on one scale, or of one form, that are more than twice the others.
+    """Return the columns on one scale, or of one form, that are more than twice the others."""
+    forms = [_kin_of(one, found, sure) for one in sure[:10]]
+    groups = [*forms, *([c for c in sure if _are_alike([one, c])] for one in sure[:10])]
+    return next((group for group in groups if _are_answers(group, sure)), [])
+
+
+def _are_answers(group: Sequence[Candidate], sure: Sequence[Candidate]) -> bool:
+    """Return whether a group has several of the likely ones, more than twice the others."""
+    n_sure = sum(c in sure for c in group)
+    return n_sure >= FEWEST_QUESTIONS and n_sure > 2 * (len(sure) - n_sure)
+
+
+def _kin_of(
+    first: Candidate, candidates: Sequence[Candidate], sure: Sequence[Candidate] = ()
+) -> list[Candidate]:
+    """Return the columns that start with the word of one, and share its scale or are sure.
 
     Of a form whose columns start alike, some may hardly ever differ.
     """
-    start = {c.column.name: names.words(c.column.name)[:1] for c in found}
-    forms = [
-        [c for c in found if start[c.column.name] == start[first.column.name] and
-         (_are_alike([first, c]) or (c in sure and c.column.n_distinct <= MOST_LABELS))]
-        for first in sure[:10]
+    start = names.words(first.column.name)[:1]
+    return [
+        c for c in candidates if names.words(c.column.name)[:1] == start
+        and (_are_alike([first, c]) or (c in sure and c.column.n_distinct <= MOST_LABELS))
     ]  # fmt: skip
-    for group in [*forms, *([c for c in sure if _are_alike([one, c])] for one in sure[:10])]:
-        n_sure = sum(c in sure for c in group)
-        if n_sure >= FEWEST_QUESTIONS and n_sure > 2 * (len(sure) - n_sure):
-            return group
-    return []
 
 
 def _which_answers(sure: Sequence[Candidate]) -> Question:
-    listed = [c.column for c in sure[:5]]
-    options = [
-        Option({"score" if c.numeric_share == 1 else "label": (c.name,)}, spoken(c)) for c in listed
-    ]
-    groups = [[o.column for o in sure if _are_alike([c, o])] for c in sure[:10]]
-    together: dict[str, tuple[str, ...]] = {}
-    for option in options:
-        for role, columns in option.by_role.items():
-            together[role] = (*together.get(role, ()), *columns)
-    if len(listed) > 1:
-        options.insert(0, Option(together, "all of these, each a question"))
-    if len(most := max(groups, key=len)) > 1:
-        role = "score" if most[0].numeric_share == 1 else "label"
-        why = f"these {len(most)}, each a question"
-        options.insert(0, Option({role: tuple(c.name for c in most)}, why))
-    text = f"{', '.join(c.name for c in listed)} all differ within things and judges"
-    return Question("label", text, options, "Which are answers?")
+    listed = ", ".join(c.column.name for c in sure[:5])
+    text = f"{listed} all differ within things and judges"
+    return Question("label", text, _answer_options([c.column for c in sure]), "Which are answers?")
+
+
+def _answer_options(columns: Sequence[Column]) -> list[Option]:
+    """Return the largest group on one scale, all columns together, and each of the first."""
+    alike = ([o for o in columns if _share_values([c, o])] for c in columns[:10])
+    groups = sorted((group for group in alike if len(group) > 1), key=len, reverse=True)
+    options: list[Option] = []
+    for some in [*groups[:1], columns, *([c] for c in columns[:5])]:
+        by_role: dict[str, tuple[str, ...]] = {}
+        for c in some:
+            role = "score" if c.numeric_share == 1 else "label"
+            by_role[role] = (*by_role.get(role, ()), c.name)
+        why = f"these {len(some)}, each a question" if len(some) > 1 else spoken(some[0])
+        if all(option.by_role != by_role for option in options):
+            options.append(Option(by_role, why))
+    return options
 
 
 def _on_one_scale(first: Answer, other: Answer) -> bool:

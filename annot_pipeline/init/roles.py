@@ -20,6 +20,7 @@ from annot_pipeline.init import names
 from annot_pipeline.init.abstentions import abstentions
 from annot_pipeline.init.answers import answer_in
 from annot_pipeline.init.table import Choice, Column, Sheet
+from annot_pipeline.init.views import pairs_among
 
 WEIGHTS = {
     "judge is named so": 3.0,
@@ -100,12 +101,13 @@ def _signs(choice: Choice, judge: str, thing: str) -> dict[str, float]:
     codes = sheet.codes(judge, thing)
     n_rows = int((codes >= 0).sum())
     n_judges, n_things = sheet.combinations(judge), sheet.combinations(thing)
+    n_known = int((sheet.codes(thing) >= 0).sum())
     if not n_rows or n_things < 2:
         return {"a thing has one judge": 1.0}
     both = sheet.combinations(judge, thing)
     is_unique = n_things == n_rows > n_judges  # which every row would be: it says nothing
     return {
-        "judge is named so": names.likelihood(judge, "judge"),
+        "judge is named so": names.likelihood(judge, "judge") * n_rows / max(n_known, 1),
         "judge recurs": min(1.0, math.log(max(n_rows / n_judges, 1)) / math.log(8)),
         "judges are fewer than things": float(n_judges < n_things),
         "at most one answer": UNIQUE if is_unique else both / n_rows,
@@ -135,7 +137,10 @@ def _described(choice: Choice, thing: str, judge: str) -> float:
 
 def judge_columns(choice: Choice) -> list[str]:
     """Return the columns that may say who judged: those named so, or those that can be."""
-    named = [c.name for c in choice.with_role("judge") if not _is_one_of_many(choice, c)]
+    named = [
+        c.name for c in choice.with_role("judge") if not _is_one_of_many(choice, c)
+        and not ("item" in names.roles(c.name) and c.n_distinct >= ONCE * len(c.filled))
+    ]  # fmt: skip
     if named:
         return named
     return [column.name for column in choice.offered() if may_be_judge(choice.sheet, column)]
@@ -167,11 +172,12 @@ KEY = "@key"
 def may_be_judge(sheet: Sheet, column: Column) -> bool:
     """Return whether cells may be names or numbers of people, whatever the column is called."""
     words = names.words(column.name)
-    # an id may be the person's where what was judged has one of its own
+    # an id may be the person's where what was judged has one of its own, or has two sides
     others = [n for n in sheet.names if n != column.name]
-    is_id = words == ["id"] and any(map(is_called_id, others))
+    is_id = words == ["id"] and (any(map(is_called_id, others)) or bool(pairs_among(others)))
+    is_id |= is_called_id(column.name) and "session" in words
     is_id |= column.name == KEY and any(
-        {"system", "segment"} & names.roles(n).keys() for n in others
+        {"system", "segment"} & names.roles(n).keys() for n in sheet.names
     )
     is_other = bool(names.roles(column.name) or (PERSONAL | NO_ANSWER) & {*words}) and not is_id
     if is_other or column.name.startswith(("Input.", "Answer.")):
@@ -289,6 +295,7 @@ def answer_columns(
         roles = names.roles(column.name)
         listed = re.findall(r"\w+", column.name.partition("[")[2])  # as of: Better? [Y/N]
         is_named = "answer" in roles or {*listed} >= column.counts.keys() != set()
+        is_named |= _in_answers(column)
         if column.n_distinct < 2 and not is_named:
             continue
         is_rare = len(column.filled) <= column.n_blank and _form(column.name) not in filled
@@ -316,6 +323,13 @@ def answer_columns(
             continue
         found.append(Candidate(column, is_named, in_things, in_judges, is_fixed))
     return sorted(found, key=lambda candidate: -candidate.score)
+
+
+def _in_answers(column: Column) -> bool:
+    """Return whether a value stands in an object that is called answers, as scores are."""
+    whole = column.mapping.get("column", "")
+    is_inner = "json" in column.mapping and not NO_ANSWER & {*names.words(column.name)}
+    return is_inner and not column.is_unique and "answer" in names.roles(whole.removesuffix("s"))
 
 
 def _form(name: str) -> str:

@@ -319,6 +319,10 @@ def _delimiter(sample: Sample) -> tuple[str, int]:
     return next(iter(n_columns.items()), (",", 1))
 
 
+TREC = ("topic", "iteration", "document", "label")
+"""Columns of relevance judgments, of which the second says nothing."""
+
+
 def _missing_header(sample: Sample, n_columns: int) -> tuple[str, ...] | None:
     """Return names for the columns of a file without a header line; None if it has one."""
     numbered = tuple(f"c{position}" for position in range(1, n_columns + 1))
@@ -342,7 +346,8 @@ def _missing_header(sample: Sample, n_columns: int) -> tuple[str, ...] | None:
         is_header += has_role and first not in rest.counts
     if is_data <= is_header:
         return None
-    return _commented_header(sample, n_columns) or numbered
+    is_trec = len(numbered) == len(TREC) and len({*table.column("c2").to_pylist()}) == 1
+    return _commented_header(sample, n_columns) or (TREC if is_trec else numbered)
 
 
 def _commented_header(sample: Sample, n_columns: int) -> tuple[str, ...] | None:

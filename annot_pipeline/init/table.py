@@ -59,6 +59,10 @@ class Column:
         is_mapping = isinstance(self.expression, dict)
         return self.expression if is_mapping else {"column": self.expression}
 
+    def line(self, field: str, more: str = "") -> tuple[str, Any, str]:
+        """Return the line that maps a field to it, with how many values there are."""
+        return field, self.expression, f"{self.n_distinct:,} different{more}"
+
     @property
     def n_distinct(self) -> int:
         """Return how many different values there are."""

@@ -38,29 +38,6 @@ def test_without_an_exact_glob_each_file_is_a_source(
     assert actual.facts["fates"] | {"used": 40, "duplicate": 40} == actual.facts["fates"]
 
 
-def test_yes_and_no_are_one_answer_however_files_spell_them(
-    tmp_path: Path, guess: Callable[..., Guess]
-) -> None:
-    spelled = {"a.jsonl": ("true", "false"), "b.csv": ("True", "False"), "c.csv": ("1", "0")}
-    named = []
-    for name, (yes, no) in spelled.items():
-        answers = [(f"i{i}", yes if i % 3 else no) for i in range(12)]
-        path = tmp_path / "exports" / name
-        if name.endswith(".csv"):
-            rows = [("id", "judge", "toxic"), *((item, name[0], a) for item, a in answers)]
-            named.append(write_csv(path, rows))
-        else:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            lines = (f'{{"id": "{i}", "judge": "{name[0]}", "toxic": {a}}}\n' for i, a in answers)
-            path.write_text("".join(lines))
-            named.append(path)
-    actual = guess(*named)
-    assert actual.used("label") == {("yes",), ("no",)}
-    assert len(actual.used("task")) == 1
-    assert actual.facts["fates"]["used"] == 36
-    assert "labels seen: yes (24), no (12)" in actual.text
-
-
 def local_task(folder: Path, word: str, values: int, judges: int = 5) -> None:
     rows = [("item", "annotator", "rating")]
     rows += [(i, j, 1 + (i * j) % values) for i in range(1, 41) for j in range(1, judges + 1)]  # type: ignore[misc]

@@ -118,8 +118,9 @@ def test_relevance_judgments_of_trec(tmp_path: Path, guess: Guesses) -> None:
     path = write_csv(tmp_path / "qrels.txt", rows, " ")
     assert asked(path)[0] == "judge"
     actual = guess(path, judge="=nist")
-    assert actual.fields()["item"] == {"join": ({"column": "c1"}, {"column": "c3"}), "sep": ":"}
-    assert actual.fields()["label"] == "c4"
+    join = ({"column": "document"}, {"column": "topic"})
+    assert actual.fields()["item"] == {"join": join, "sep": ":"}
+    assert actual.fields()["label"] == "label"
     assert actual.facts["fates"]["used"] == 300
 
 
@@ -261,3 +262,166 @@ def test_systems_of_several_outputs_are_not_the_system(tmp_path: Path, guess: Gu
     rows += [(f"j{j}", f"d{i}", f"m{i % 3}", f"m{(i + 1) % 3}", (i + j) % 5 + 1, (i * j) % 5 + 1)
              for i in range(20) for j in range(3)]  # fmt: skip
     assert "system" not in guess(write_csv(tmp_path / "v.csv", rows)).fields()
+
+
+SYSTEMS = ("full", "no_docs", "no_code")
+
+
+def panel(n_rows: int = 120) -> list[dict[str, object]]:
+    """One model's comparisons of two systems on tickets; the part is the pair's, not the row's."""
+    rows = []
+    for n in range(n_rows):
+        a, b = SYSTEMS[n % 3], SYSTEMS[(n + 1 + n % 2) % 3]
+        won = {
+            c: (a, b)[(n * k + n // 5) % 3 % 2] for k, c in enumerate(("all", "depth", "style"), 1)
+        }
+        rows.append({
+            "ticket_key": f"T-{n // 6}", "shown_a": a, "shown_b": b, "question": f"q{a[:4]}{b[:4]}",
+            "judge_model": "claude-sonnet-4-6", "winner": won.pop("all"), "per_criterion": won,
+        })  # fmt: skip
+    return rows
+
+
+def test_criteria_within_an_object_are_a_source_each(tmp_path: Path, guess: Guesses) -> None:
+    path = tmp_path / "v.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in panel()))
+    actual = guess(path)
+    tasks = {("winner",), ("per_criterion.depth",), ("per_criterion.style",)}
+    assert actual.used("task") == tasks
+    assert actual.facts["fates"]["used"] == 3 * 120
+
+
+def test_what_the_pair_says_already_is_no_segment(tmp_path: Path, guess: Guesses) -> None:
+    path = tmp_path / "v.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in panel()))
+    assert guess(path).fields()["segment"] == "ticket_key"
+
+
+def test_what_lost_is_no_second_question(tmp_path: Path, guess: Guesses) -> None:
+    """Nor is a number beside it the truth, whatever it is called."""
+    rows = [("user_id", "key1", "key2", "chosen_key", "unchosen_key", "chosen_key_correct")]
+    for n in range(120):
+        pair = ("abcdef"[n % 6], "abcdef"[(n + 1 + n // 60) % 6])
+        won = n // 5 % 2
+        rows.append((f"u{n % 5}", *pair, pair[won], pair[1 - won], str(n % 4)))
+    fields = guess(write_csv(tmp_path / "v.csv", rows)).fields()
+    assert fields["winner"] == "chosen_key"
+    assert "truth" not in fields
+
+
+@pytest.mark.parametrize(("name", "a"), [("clip1 wins", "True"), ("is clip2 better", "False")])
+def test_whether_one_side_won(tmp_path: Path, guess: Guesses, name: str, a: str) -> None:
+    rows: list[tuple[object, ...]] = [("clip1", "clip2", name, "id")]
+    rows += [(f"a{n}.wav", f"b{n}.wav", bool(n % 3), f"s{n % 9}") for n in range(90)]
+    path = write_csv(tmp_path / "v.csv", rows)
+    with pytest.raises(OpenError) as caught:
+        guess_campaign([path], tmp_path)
+    assert {"judge": ("id",)} in [o.by_role for o in caught.value.questions[0].options]
+    actual = guess(path, judge="id")
+    assert actual.fields()["preference"]["map"][a] == "a"
+    assert actual.used("preference") == {("a",), ("b",)}
+
+
+def test_a_name_in_every_row_is_the_judge_before_an_id_in_some(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    """Who was not logged in has a name only; a subject is what was looked at."""
+    rows = [("row_id", "user_id", "user_name", "subject_ids", "val")]
+    rows += [(n, "" if n % 5 < 2 else n % 5, f"name {n % 5}", n // 5, ("Yes!", "No.")[n // 3 % 2])
+             for n in range(200)]  # fmt: skip
+    fields = guess(write_csv(tmp_path / "v.csv", rows)).fields()
+    assert (fields["judge"], fields["item"]) == ("user_name", "subject_ids")
+
+
+def test_a_subject_in_hardly_two_rows_is_no_judge(tmp_path: Path) -> None:
+    rows = [("subject_ids", "classification_id", "choice", "how_many")]
+    rows += [(n, 90_000 + n, "abc"[n % 3], n % 4) for n in range(120)]
+    assert asked(write_csv(tmp_path / "v.csv", rows))[0] == "judge"
+
+
+def test_sessions_are_offered_as_judges(tmp_path: Path) -> None:
+    rows = [("uid", "applicant_id", "session_id", "hired")]
+    rows += [(f"{n:x}y", n % 12, f"s{n // 12}X{n // 12}", n % 5 % 2) for n in range(240)]
+    path = write_csv(tmp_path / "v.csv", rows)
+    with pytest.raises(OpenError) as caught:
+        guess_campaign([path], tmp_path)
+    assert {"judge": ("session_id",)} in [o.by_role for o in caught.value.questions[0].options]
+
+
+def test_an_id_is_the_item_of_one_judge_and_an_objects_scores_are_all_answers(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    rows = [
+        {"run_id": f"run {n}", "judge_model": "claude-sonnet-5", "cost_usd": n / 7,
+         "scores": {c: {"score": 5 - (n * k) % 3 * (k > 1), "evidence": f"because of {n} and {c}"}
+                    for k, c in enumerate(("solid", "contract", "restraint"), 1)}}
+        for n in range(8)
+    ]  # fmt: skip
+    path = tmp_path / "v.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    actual = guess(path)
+    assert actual.fields()["item"] == "run_id"
+    assert len(actual.used("task")) == 3
+
+
+def test_the_id_of_a_question_is_no_task_and_answers_start_alike(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    criteria = ("resolution", "accuracy", "empathy", "policy")
+    rows = [("question_id", "style", *(f"judge_{c}" for c in criteria))]
+    rows += [(n // 3, ("formal", "plain", "warm")[n % 3], *((n * k) % 4 + 1 for k in (1, 2, 3, 5)))
+             for n in range(90)]  # fmt: skip
+    actual = guess(write_csv(tmp_path / "v.csv", rows), judge="=gpt", item="question_id,style")
+    assert actual.used("task") == {(f"judge_{c}",) for c in criteria}
+
+
+def test_the_only_column_is_the_answer(tmp_path: Path, guess: Guesses) -> None:
+    """Names of models say which won."""
+    path = tmp_path / "v.txt"
+    names = ("CHATGPT", "CHATGPT", "CHATGPT", "VICUNA13B", "TIE")
+    path.write_text("".join(f"{names[n % 5]}\n" for n in range(80)))
+    assert asked(path)[0] == "judge"
+    assert guess(path, judge="=me", item="row").fields()["label"] == "c1"
+
+
+def test_all_answers_are_offered_together(tmp_path: Path) -> None:
+    rows: list[tuple[object, ...]] = [("worker", "id", *"abcde", "global", "first", "last")]
+    rows += [
+        (f"w{n % 3}", n // 3, *("ABC"[(n * k) % 7 % 3] for k in range(1, 6)),
+         *((n * k + n // k) % 23 for k in (3, 7, 9))) for n in range(90)
+    ]  # fmt: skip
+    with pytest.raises(OpenError) as caught:
+        guess_campaign([write_csv(tmp_path / "v.csv", rows)], tmp_path)
+    assert any({*"abcde"} <= {*o.by_role.get("label", ())} and len(o.by_role.get("score", ())) == 3
+               for o in caught.value.questions[0].options)  # fmt: skip
+
+
+def test_two_systems_that_other_columns_name_are_compared(tmp_path: Path, guess: Guesses) -> None:
+    """The same two in all rows; their scores are no answers of their own."""
+    rows = [("question_id", "topic", "question", "base_score", "tuned_score", "winner")]
+    rows += [(f"Q{n}", "ab"[n % 2], f"what is {n}?", n * 7 % 50, n * 9 % 50,
+              ("tuned", "base", "tie")[n % 7 % 3]) for n in range(30)]  # fmt: skip
+    actual = guess(write_csv(tmp_path / "v.csv", rows), judge="=gpt")
+    fields = actual.fields()
+    assert (fields["system_a"], fields["system_b"]) == ({"value": "base"}, {"value": "tuned"})
+    assert fields["segment"] in ("question_id", "question")
+    assert actual.facts["fates"]["used"] == 30
+
+
+def test_anonymous_assessors_judge_documents_of_topics(tmp_path: Path, guess: Guesses) -> None:
+    rows = [(t, 0, f"doc{d}x", (t + d) % 5 % 3) for t in range(9) for d in range(t, t + 20)]
+    path = write_csv(tmp_path / "qrels.txt", rows, " ")
+    assert len(guess(path, judge="anonymous").used("item")) == 180
+
+
+def test_the_model_that_judged_is_no_system(tmp_path: Path, guess: Guesses) -> None:
+    rows = [("rater", "model", "item_id", "score")]
+    rows += [(r, f"{r}-2026-01", f"i{n}", (n * k) % 5 + 1) for n in range(30)
+             for k, r in enumerate(("anna", "berta"), 1)]  # fmt: skip
+    assert "system" not in guess(write_csv(tmp_path / "v.csv", rows)).fields()
+
+
+def test_fractions_of_each_item_look_like_means(tmp_path: Path) -> None:
+    rows = [("filename", "healthiness", "appeal", "sweetness")]
+    rows += [(f"{n}.png", *(round((n * k) % 97 / 1.3, 2) for k in (3, 5, 7))) for n in range(80)]
+    assert "this looks like a table of means" in asked(write_csv(tmp_path / "v.csv", rows))[1]
