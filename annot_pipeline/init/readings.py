@@ -214,7 +214,7 @@ class _Reader:
         judges = self.named("judge") or ([] if by_role else judge_columns(self.choice))
         if len(self.sheet.names) == 1:
             judges = []  # the only column is the answer
-        if not judges and not by_role and not self.choice.with_role("text"):
+        if not (judges or by_role or self.choice.with_role("text")):
             systems = self.choice.with_role("system") if self.choice.with_role("answer") else []
             judges = [c.name for c in systems if are_models(c)][:1]
         is_named = bool(self.named("judge")) or any(
@@ -438,11 +438,10 @@ class _Reader:
         n_once = self.sheet.combinations(*key) if key else 1
         if n_once < ONCE * len(self.sheet):
             n_with = {n: self.sheet.combinations(*key, n) for n in thing_columns(self.inputs())}
-            whole = [n for n, rows in n_with.items() if rows >= ONCE * len(self.sheet)]
+            whole = [self.sheet[n] for n in n_with if n_with[n] >= ONCE * len(self.sheet)]
             telling = [c for c in likely if n_with.get(c.name, len(self.sheet)) > n_once]
             near = [c for c in telling if 2 * n_with.get(c.name, 0) >= len(self.sheet)]
-            whole = [n for n in whole if n not in pair]
-            likely = [*near, *(self.sheet[n] for n in whole), *telling, *likely]
+            likely = [*near, *whole, *telling, *likely]
         return likely[0]
 
     def _whole_segment(self, reading: Reading, segment: Column) -> Reading:
@@ -1074,8 +1073,7 @@ class _Reader:
         self.notes.append(
             "if scores mean no more than their order in a row: kind: ranking, under tasks"
         )
-        base = self.view.base
-        everything = Choice(self.sheet).with_role("native_id")
+        base, everything = self.view.base, Choice(self.sheet).with_role("native_id")
         own = next((c for c in everything if base.is_unique(c.name)), None)
         if own:
             lines.append(("ranking", own.expression, "a row's judgments were made side by side"))
@@ -1113,11 +1111,12 @@ class _Reader:
         votes, label = self.named("votes")[0], self.named("label")
         item = self.by_role.get("item", ())
         lines: list[Line] = [
-            *(self._joined_item(item) if item else []),
+            *(self._joined_item(item) if item else [("item", "?", "")]),
             ("label", self.sheet[label[0]].expression if label else "?", ""),
             ("votes", self.sheet[votes].expression, "how many gave the label"),
         ]
-        return Reading("counts of votes", lines, is_preset=True)
+        asked = [] if item else [self._what_question()]
+        return Reading("counts of votes", lines, is_preset=True, questions=asked)
 
 
 def _marks_blanks(sheet: Sheet, flag: Column, answer: Column) -> bool:

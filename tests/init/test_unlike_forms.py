@@ -425,3 +425,9 @@ def test_fractions_of_each_item_look_like_means(tmp_path: Path) -> None:
     rows = [("filename", "healthiness", "appeal", "sweetness")]
     rows += [(f"{n}.png", *(round((n * k) % 97 / 1.3, 2) for k in (3, 5, 7))) for n in range(80)]
     assert "this looks like a table of means" in asked(write_csv(tmp_path / "v.csv", rows))[1]
+
+
+def test_counts_of_nothing_named_are_asked_about(tmp_path: Path) -> None:
+    rows = [("option", "votes"), ("mGPT", 20), ("xBERT", 3), ("Llama", 4)]
+    path = write_csv(tmp_path / "votes.csv", rows)
+    assert asked(path, votes="votes", label="option")[0] == "item"
