@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from annot_pipeline.errors import ConfigError, Problem, first_of
-from annot_pipeline.init import names, roles
+from annot_pipeline.init import names, optional_fields, rankings, roles
 from annot_pipeline.init.abstentions import as_written, without_abstentions, without_nan
 from annot_pipeline.init.answers import (
     MOST_LABELS,
@@ -28,16 +28,6 @@ from annot_pipeline.init.beliefs import weighed
 from annot_pipeline.init.cell_sets import set_answer
 from annot_pipeline.init.comparisons import comparison
 from annot_pipeline.init.objects import find_control, find_task
-from annot_pipeline.init.optional_fields import (
-    FAILURE,
-    SUCCESS,
-    UNSCORED,
-    optional_lines,
-    read_times,
-    reward_lines,
-    with_failure_flags,
-    with_item_text,
-)
 from annot_pipeline.init.questions import (
     ColumnsByRole,
     Line,
@@ -45,13 +35,6 @@ from annot_pipeline.init.questions import (
     Option,
     Question,
     Reading,
-)
-from annot_pipeline.init.rankings import (
-    are_ranks_of_rows,
-    differs_within,
-    long_ranking,
-    rank_answer,
-    rank_doubts,
 )
 from annot_pipeline.init.roles import (
     CLEARLY,
@@ -81,7 +64,10 @@ MTURK_ANSWER, MTURK_INPUT = "Answer.", "Input."
 SHOWN_COLUMNS = 40
 FREE_TEXT = 20
 """Mean number of characters of answers that may be labels although hardly any repeats."""
-COMMENTS, FLAGS = names.WORDS["remarks"], SUCCESS | FAILURE | UNSCORED
+COMMENTS, FLAGS = (
+    names.WORDS["remarks"],
+    optional_fields.SUCCESS | optional_fields.FAILURE | optional_fields.UNSCORED,
+)
 MEANS = frozenset({"mean", "avg", "average", "std", "sd", "stdev", "median", "ci", "var", "sem"})
 ANOTHER = "another answer? give it as --label or --score, too"
 BARE_ID = 0.6
@@ -141,7 +127,7 @@ def _contradiction(n_rows: int, role: str, column: Column) -> str:
         return "it is the same in all rows"
     if role == "label" and column.is_unique and n_rows > 5:
         return f"every row has another one ({spoken(column)})"
-    if role == "submitted_at" and read_times(column) is None:
+    if role == "submitted_at" and optional_fields.read_times(column) is None:
         return f"its cells are no times that can be read ({spoken(column)})"
     return ""
 
@@ -193,7 +179,7 @@ class _Reader:
         if compared := self._compared():
             return [self._finished(one, judge_line) for one in compared]
         if self.judge and not self._answers_given():
-            ranks = long_ranking(self.sheet, self.choice, self.sheet[self.judge])
+            ranks = rankings.long_ranking(self.sheet, self.choice, self.sheet[self.judge])
             if ranks:
                 return [self._finished(self._ranked(*ranks, pairing), judge_line)]
         return [self._finished(one, judge_line) for one in self._ordinary(pairing)]
@@ -960,7 +946,7 @@ class _Reader:
     ) -> Reading:
         """Turn several questions of one kind into tasks, by ``each``; or into one ranking."""
         names_ = [column.name for column, _ in members]
-        if are_ranks_of_rows(self.sheet, names_):
+        if rankings.are_ranks_of_rows(self.sheet, names_):
             return self._ranks_of_columns([column for column, _ in members], lines)
         start = MTURK_ANSWER if self.is_mturk else ""
         first = members[0][1]
@@ -992,7 +978,7 @@ class _Reader:
         names_ = [column.name for column in columns]
         start = re.sub(r"[^\W_]*$", "", commonprefix(names_))  # noqa: RUF071  # no paths
         systems = [name.removeprefix(start) for name in names_]
-        answer = rank_answer(columns[0], names_, notes=())
+        answer = rankings.rank_answer(columns[0], names_, notes=())
         answer = replace(answer, fields=[("rank", start + "{system}", "1 is the best of a row")])
         what = [("segment", *line[1:]) if line[0] == "item" else line for line in lines]
         system: Line = ("system", {"value": "{system}"}, "a column each")
@@ -1023,12 +1009,12 @@ class _Reader:
         lines += [
             ("submitted_at", *read)
             for n in self.named("submitted_at")
-            if (read := read_times(sheet[n]))
+            if (read := optional_fields.read_times(sheet[n]))
         ]
         took = ["hit_seconds"] if reading.each else ["seconds"]
         if self.is_mturk:  # its time is the assignment's, a judgment's only if it holds just one
             took = list(dict.fromkeys([*took, "hit_seconds"]))
-        optional = optional_lines(
+        optional = optional_fields.optional_lines(
             choice, reading.kind, labels, item, one_a_row,
             is_place=lambda column: self._is_place(reading, column),
         )  # fmt: skip
@@ -1038,12 +1024,12 @@ class _Reader:
                 lines += [(field, expression, why) for field in fields]
         if self.view.shape == "numbered":
             lines += self._numbered_lines(choice)
-        lines += reward_lines(choice) if self.is_mturk else []
+        lines += optional_fields.reward_lines(choice) if self.is_mturk else []
         reading = reading.with_lines(*lines)
-        reading = with_item_text(reading, choice, is_whole=self._is_whole_row())
-        doubts = rank_doubts(sheet, reading)
+        reading = optional_fields.with_item_text(reading, choice, is_whole=self._is_whole_row())
+        doubts = rankings.rank_doubts(sheet, reading)
         if not reading.each:
-            reading = with_failure_flags(choice, reading)
+            reading = optional_fields.with_failure_flags(choice, reading)
         reading.notes = [
             *reading.notes,
             *self.notes,
@@ -1096,7 +1082,7 @@ class _Reader:
         judge, segment = (reading.column(self.sheet, name) for name in ("judge", "segment"))
         group = [ranking] if ranking else [judge, segment, *self.choice.with_role("hit")]
         shared = [c.name for c in group if c]
-        if not {"trial", "hit"} & {*names.words(column.name)} and differs_within(
+        if not {"trial", "hit"} & {*names.words(column.name)} and rankings.differs_within(
             self.sheet, shared, column.name
         ):
             return True

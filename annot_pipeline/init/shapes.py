@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from annot_pipeline.errors import ConfigError, Problem
-from annot_pipeline.init import names
+from annot_pipeline.init import names, views
 from annot_pipeline.init.abstentions import abstentions, as_written, failures, without_abstentions
 from annot_pipeline.init.answers import LONGEST_LABEL, MOST_LABELS, scale_of
 from annot_pipeline.init.comparisons import is_outcome
@@ -38,18 +38,6 @@ from annot_pipeline.init.readings import (
 )
 from annot_pipeline.init.roles import PERSONAL
 from annot_pipeline.init.table import Column, Sheet
-from annot_pipeline.init.views import (
-    MOST_COLUMNS,
-    OVER,
-    View,
-    cell_views,
-    columns_view,
-    numbered_views,
-    pairs_among,
-    parsed,
-    rows_view,
-    says_sides,
-)
 
 FEWEST = 2
 MOST_OPTIONS = 50
@@ -77,18 +65,18 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
         format_ = "csv"  # of a form of the requester's own, whose fields have no prefix
     if {"Input", "Answer"} <= {name.partition(".")[0] for name in sheet.names}:
         format_ = "mturk"  # whatever else of the batch was left out
-    rows = rows_view(sheet)
+    rows = views.rows_view(sheet)
     if by_role.get("each"):
         return _each_by_option(sheet, format_, by_role)
     named = {n for role, values in by_role.items() for n in values if is_column(role, n)}
     if not named <= {*rows.sheet.names}:
-        for view in [*numbered_views(sheet), *cell_views(sheet)]:
+        for view in [*views.numbered_views(sheet), *views.cell_views(sheet)]:
             if named <= {*view.sheet.names}:
                 read_columns(view.sheet, by_role)
                 return read_view(view, format_, by_role)
     read_columns(rows.sheet, by_role)
     open_ = {"judge", "item"} if format_ == "mturk" else set()
-    for view in () if by_role and not open_ else numbered_views(sheet):
+    for view in () if by_role and not open_ else views.numbered_views(sheet):
         if _judges_parts(view) and named <= {*view.sheet.names}:
             with suppress(NoJudgmentsError):
                 numbered = read_view(view, format_, by_role)
@@ -126,7 +114,7 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
     if error is not None:
         raise error
     if readings and not _is_near(readings):
-        for view in cell_views(sheet):
+        for view in views.cell_views(sheet):
             if named <= {*view.sheet.names}:
                 with suppress(NoJudgmentsError):
                     inner = read_view(view, format_, by_role)
@@ -136,9 +124,9 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
     return readings
 
 
-def _judges_parts(view: View) -> bool:
+def _judges_parts(view: views.View) -> bool:
     """Return whether each of several things side by side has an answer beside it."""
-    parts = [view.sheet[name] for name in view.parts if name != OVER]
+    parts = [view.sheet[name] for name in view.parts if name != views.OVER]
     own = [c.name for c in parts if not c.name.startswith(MTURK_ANSWER)]
     named = {role for name in own for role in names.roles(name)}
     is_named = {"system", "item"} & named or {"judge", "answer"} <= named
@@ -161,7 +149,7 @@ def _is_near(readings: Sequence[Reading]) -> bool:
 
 def _others(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> Iterator[list[Reading]]:
     """Yield the complete readings of other views."""
-    for view in [*numbered_views(sheet), *cell_views(sheet)]:
+    for view in [*views.numbered_views(sheet), *views.cell_views(sheet)]:
         asked_for = {n for r, named in by_role.items() for n in named if is_column(r, n)}
         if not asked_for <= {*view.sheet.names}:
             continue
@@ -181,9 +169,9 @@ def _others(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> Iterator[list
         yield readings
 
 
-def _uses_parts(view: View, readings: Sequence[Reading]) -> bool:
+def _uses_parts(view: views.View, readings: Sequence[Reading]) -> bool:
     """Return whether answers, and what they are about or who gave them, are parts of the view."""
-    expressions = [view.sheet[n].expression for n in view.parts if n != OVER]
+    expressions = [view.sheet[n].expression for n in view.parts if n != views.OVER]
     return all(
         sum(any(e == x or x in _inner(e) for x in expressions) for _, e, _ in r.lines) > 1
         for r in readings
@@ -200,8 +188,8 @@ def _unnamed(sheet: Sheet, format_: str) -> list[Reading]:
     """Return lists of the answers of several judges whom nobody names, all of them answers."""
     unnamed = []
     majorities = [n for n in sheet.names if "truth" in names.roles(n)]  # of these very answers
-    by_role = {"judge": (OVER,), "ignore": tuple(majorities)}
-    for view in cell_views(sheet):
+    by_role = {"judge": (views.OVER,), "ignore": tuple(majorities)}
+    for view in views.cell_views(sheet):
         if (
             view.shape != "list"
             or is_outcome(view.taken[0])
@@ -212,7 +200,7 @@ def _unnamed(sheet: Sheet, format_: str) -> list[Reading]:
             readings = read_view(view, format_, by_role)
             answers = {name for r in readings for name in r.columns}
             several = len(view.sheet) >= FEWEST * len(sheet)
-            if several and {*view.parts} == {OVER, *answers} and not _is_open(readings):
+            if several and {*view.parts} == {views.OVER, *answers} and not _is_open(readings):
                 judge = (
                     "judge",
                     {"value": f"{view.taken[0]} {{a}}"},
@@ -225,9 +213,9 @@ def _unnamed(sheet: Sheet, format_: str) -> list[Reading]:
     return unnamed
 
 
-def _repeats(sheet: Sheet, view: View) -> bool:
+def _repeats(sheet: Sheet, view: views.View) -> bool:
     """Return whether a label repeats in a list: else they may be the several of one judge."""
-    cells = [parsed(cell) for cell in sheet[view.taken[0]].filled[:5000].to_pylist()]
+    cells = [views.parsed(cell) for cell in sheet[view.taken[0]].filled[:5000].to_pylist()]
     return any(isinstance(cell, list) and len({*map(str, cell)}) < len(cell) for cell in cells)
 
 
@@ -235,13 +223,13 @@ def _is_open(readings: Sequence[Reading]) -> bool:
     return any(r.questions for r in readings)
 
 
-def _keyed(sheet: Sheet, view: View, format_: str) -> list[Reading]:
+def _keyed(sheet: Sheet, view: views.View, format_: str) -> list[Reading]:
     """Return objects whose keys are judges: keys recur, some are missing, and values are shared."""
-    over, value = view.sheet[OVER], view.parts[-1]
+    over, value = view.sheet[views.OVER], view.parts[-1]
     if view.sheet[value].expression != "{k.value}" or not is_few(view.sheet[value]):
         return []
     is_partial = len(view.sheet) < over.n_distinct * len(sheet)
-    shared = view.sheet.met_by_several([value], OVER)
+    shared = view.sheet.met_by_several([value], views.OVER)
     listed = " ".join(
         cell for n in sheet.names if "judge" in names.roles(_plain(n))
         for cell in sheet[n].filled[:200].to_pylist()
@@ -249,7 +237,7 @@ def _keyed(sheet: Sheet, view: View, format_: str) -> list[Reading]:
     tokens = {*re.findall(r"[^\s,;\[\]\"']+", listed)}
     are_judges = bool(tokens) and tokens.issuperset(list(over.counts)[:5])
     is_named = is_partial and shared == 1 and "judge" in names.roles(_plain(view.taken[0]))
-    return read_view(view, format_, {"judge": (OVER,)}) if are_judges or is_named else []
+    return read_view(view, format_, {"judge": (views.OVER,)}) if are_judges or is_named else []
 
 
 def _plain(name: str) -> str:
@@ -265,7 +253,7 @@ def _each_by_option(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[
     rest = {role: values for role, values in by_role.items() if role != "each"}
     patterns = [n for name in each for n in sheet.names if fnmatchcase(n, name)]
     if len(patterns) == 1:
-        for view in cell_views(sheet):
+        for view in views.cell_views(sheet):
             if view.taken[0] == patterns[0] and (readings := read_view(view, format_, rest)):
                 return readings
     if len(patterns) < FEWEST:
@@ -279,7 +267,7 @@ def _each_by_option(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[
                 **rest,
                 "score" if sheet[patterns[0]].numeric_share == 1 else "label": ("@answer",),
             }
-            return read_view(columns_view(sheet, patterns, "rater", pattern), format_, named)
+            return read_view(views.columns_view(sheet, patterns, "rater", pattern), format_, named)
         return [by_judge(sheet, patterns, pattern, item)]
     if person := rest.get("judge"):
         return [survey(sheet, patterns, person[0], "as was answered")]
@@ -292,7 +280,7 @@ def _each_by_option(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[
 def _judges_by_name(sheet: Sheet, rows: Sheet) -> Reading | None:
     """Return columns named after judges, such as rater_1, rater_2: one row an item, or a pair."""
     families: dict[str, list[str]] = {}
-    pairs = pairs_among(rows.names)
+    pairs = views.pairs_among(rows.names)
     are_compared = any(p.are_systems or p.first not in sheet.names for p in pairs)
     for name in sheet.names[:5000]:
         match = _NUMBERED.fullmatch(name) or re.fullmatch(r"(lf_)(.+)", name)
@@ -306,7 +294,7 @@ def _judges_by_name(sheet: Sheet, rows: Sheet) -> Reading | None:
             continue
         if is_outcome(stem):
             return _outcomes_by_judge(rows, stem, stem, columns)
-        if are_compared and all(says_sides(sheet[n].counts) for n in columns):
+        if are_compared and all(views.says_sides(sheet[n].counts) for n in columns):
             return _outcomes_by_judge(rows, stem, "preference", columns)
         if all(_is_answer(sheet[name]) for name in columns):
             return by_judge(sheet, columns, f"{stem}*")
@@ -317,15 +305,15 @@ def _outcomes_by_judge(
     sheet: Sheet, stem: str, outcome: str, columns: Sequence[str]
 ) -> Reading | None:
     """Return comparisons with a column of winners for each judge."""
-    view = columns_view(sheet, columns, "rater", f"{stem}*")
+    view = views.columns_view(sheet, columns, "rater", f"{stem}*")
     renamed = Sheet(
         [
             part.rename_columns([outcome if c == "@answer" else c for c in part.column_names])
             for part in view.sheet.parts
         ],
-        {**sheet.expressions, outcome: "{rater}", OVER: {"value": "{rater}"}},
+        {**sheet.expressions, outcome: "{rater}", views.OVER: {"value": "{rater}"}},
     )  # fmt: skip
-    view = View("columns", renamed, sheet, view.each, (OVER, outcome), view.taken)
+    view = views.View("columns", renamed, sheet, view.each, (views.OVER, outcome), view.taken)
     [reading] = read_view(view, "csv", {"judge": ("each",)})
     return reading if reading.kind == "pairwise" else None
 
@@ -406,7 +394,7 @@ def _is_score(values: set[str]) -> bool:
 
 def _matrix(sheet: Sheet) -> Reading | None:
     """Return a table of answers whose columns are judges, or questions to one person a row."""
-    if len(sheet.names) > MOST_COLUMNS:
+    if len(sheet.names) > views.MOST_COLUMNS:
         text = f"the file has {len(sheet.names):,} columns, of which none is called as judges are"
         glob = commonpath(sheet.names[1:]) + "*"
         options = [

@@ -9,20 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from annot_pipeline.config.judges import MODEL_NAME
-from annot_pipeline.init import names
+from annot_pipeline.init import groups, names
 from annot_pipeline.init.abstentions import without_abstentions
 from annot_pipeline.init.answers import MOSTLY_NUMBERS, Answer, answer_as, kind_of
 from annot_pipeline.init.formats import OWN_COLUMNS
-from annot_pipeline.init.groups import (
-    Group,
-    captured,
-    captured_stem,
-    contents_clash,
-    items_restart,
-    judges_restart,
-    stem_of,
-    words_in_names,
-)
 from annot_pipeline.init.planned import FORMAT, planned_mapping
 from annot_pipeline.init.presets import preset_readings
 from annot_pipeline.init.questions import (
@@ -67,7 +57,7 @@ class SourceGuess:
         Ids of the items judged; empty where no single column says them.
     """
 
-    group: Group
+    group: groups.Group
     path: str
     reading: Reading
     tasks: list[Task]
@@ -75,7 +65,7 @@ class SourceGuess:
 
 
 def read_sources(
-    group: Group, by_role: ColumnsByRole, preset: str | None = None
+    group: groups.Group, by_role: ColumnsByRole, preset: str | None = None
 ) -> list[SourceGuess]:
     """Return the sources of a group of files: one for all if a glob can say which.
 
@@ -106,16 +96,16 @@ def read_sources(
     if len(readings) > 1 or len(group.samples) == 1:
         return [source for reading in readings for source in _of_reading(group, reading)]
     [reading] = readings
-    if reading.expression("judge") == captured_stem(group.paths):
+    if reading.expression("judge") == groups.captured_stem(group.paths):
         return _judge_a_file(group, reading)
     if any(q.role == "judge" for q in reading.questions):
         return _of_reading(group, reading)
     if reading.each or (reading.is_preset and group.first.format not in OWN_COLUMNS):
         return _of_reading(group, reading)
     rows = rows_view(sheet).sheet
-    words = words_in_names(group.paths)
+    words = groups.words_in_names(group.paths)
     thing = reading.column(rows, "item") or reading.column(rows, "segment")
-    restart = thing is not None and items_restart(rows, thing.name)
+    restart = thing is not None and groups.items_restart(rows, thing.name)
     if group.first.format == "label_studio":
         reading = _own_items(group, rows, reading)
     elif words and reading.kind in ("categorical", "scalar") and not reading.has("task"):
@@ -128,7 +118,7 @@ def read_sources(
     return _of_reading(group, reading)
 
 
-def _read(group: Group, sheet: Sheet, by_role: ColumnsByRole) -> list[Reading]:
+def _read(group: groups.Group, sheet: Sheet, by_role: ColumnsByRole) -> list[Reading]:
     """Return the readings of a table; where it is asked who judged, files are an answer, too."""
     try:
         return read_sheet(sheet, group.first.format, by_role)
@@ -144,7 +134,7 @@ def _read(group: Group, sheet: Sheet, by_role: ColumnsByRole) -> list[Reading]:
         raise NoJudgmentsError(str(error), replace(error.question, options=options)) from None
 
 
-def _with_file_judges(group: Group, reading: Reading, by_role: ColumnsByRole) -> Reading:
+def _with_file_judges(group: groups.Group, reading: Reading, by_role: ColumnsByRole) -> Reading:
     """Return a reading whose judges are files, where an option says so or comparisons name nobody.
 
     Several files that name nobody are offered as a judge each: first if they share their items.
@@ -153,7 +143,7 @@ def _with_file_judges(group: Group, reading: Reading, by_role: ColumnsByRole) ->
     is_asked = judge == {"value": "file"} and by_role.get("judge", ("file",)) == ("file",)
     several = len(group.samples) > 1 and judge == "?"
     if several and not is_asked:
-        are_models = all(MODEL_NAME.search(stem_of(path)) for path in group.paths)
+        are_models = all(MODEL_NAME.search(groups.stem_of(path)) for path in group.paths)
         if reading.kind != "pairwise" or not are_models:
             return replace(reading, questions=_offering_files(group, reading))
     if not (is_asked or several):
@@ -162,12 +152,12 @@ def _with_file_judges(group: Group, reading: Reading, by_role: ColumnsByRole) ->
     reading = replace(reading, questions=questions)
     if len(group.samples) == 1:
         why = "one judge, named after the file"
-        return reading.with_lines(("judge", {"value": stem_of(group.paths[0])}, why))
+        return reading.with_lines(("judge", {"value": groups.stem_of(group.paths[0])}, why))
     why = f"{len(group.paths)} files, a judge each, by name"
-    return reading.with_lines(("judge", captured_stem(group.paths), why))
+    return reading.with_lines(("judge", groups.captured_stem(group.paths), why))
 
 
-def _offering_files(group: Group, reading: Reading) -> list[Question]:
+def _offering_files(group: groups.Group, reading: Reading) -> list[Question]:
     """Return the questions of a reading; that for the judge has files as an answer, too."""
     option = Option(
         {"judge": ("file",)},
@@ -175,7 +165,7 @@ def _offering_files(group: Group, reading: Reading) -> list[Question]:
     )
     rows = rows_view(sheet_of(group.samples)).sheet
     item = reading.column(rows, "item") or reading.column(rows, "segment")
-    is_likely = item is None or items_restart(rows, item.name)
+    is_likely = item is None or groups.items_restart(rows, item.name)
     return [
         replace(q, options=[option, *q.options] if is_likely else [*q.options, option])
         if q.role == "judge"
@@ -185,7 +175,7 @@ def _offering_files(group: Group, reading: Reading) -> list[Question]:
 
 
 def _of_reading(
-    group: Group, reading: Reading, tasks: list[Task] | None = None
+    group: groups.Group, reading: Reading, tasks: list[Task] | None = None
 ) -> list[SourceGuess]:
     parts = [group] if group.pattern is not None else group.split()
     return [_source(part, reading, tasks) for part in parts]
@@ -208,13 +198,13 @@ def _differ_by_judges(sheet: Sheet, reading: Reading, words: Sequence[str]) -> b
     return max(shares) > 0.5 and min(shares) == 0
 
 
-def _planned(group: Group) -> list[SourceGuess]:
+def _planned(group: groups.Group) -> list[SourceGuess]:
     """Return one source, or one a file; the tasks are those of all."""
     reading, tasks = planned_mapping(sheet_of(group.samples))
     return _of_reading(group, reading, [replace(task, labels={}) for task in tasks])
 
 
-def _judge_a_file(group: Group, reading: Reading) -> list[SourceGuess]:
+def _judge_a_file(group: groups.Group, reading: Reading) -> list[SourceGuess]:
     """Make each file that names no judge, such as a model's output, one judge named after it.
 
     A file all of whose rows stand in another one is left out: it would be another judge.
@@ -229,7 +219,7 @@ def _judge_a_file(group: Group, reading: Reading) -> list[SourceGuess]:
     ]
     rest = [sample for n, sample in enumerate(group.samples) if n not in containers]
     noted = replace(reading, notes=[*reading.notes, *notes])
-    return _of_reading(Group(tuple(rest), group.folder), noted)
+    return _of_reading(groups.Group(tuple(rest), group.folder), noted)
 
 
 def _held_in_others(samples: Sequence[Sample]) -> dict[int, int]:
@@ -248,7 +238,7 @@ def _held_in_others(samples: Sequence[Sample]) -> dict[int, int]:
     return containers
 
 
-def _reading(group: Group, kind: str, by_role: ColumnsByRole) -> Reading:
+def _reading(group: groups.Group, kind: str, by_role: ColumnsByRole) -> Reading:
     """Return the reading of some files, with the kind of answer that is known of them."""
     sheet = sheet_of(group.samples)
     [reading] = read_sheet(sheet, group.first.format, by_role)
@@ -276,7 +266,7 @@ def _tasks(reading: Reading) -> list[Task]:
     ]
 
 
-def _source(group: Group, reading: Reading, tasks: list[Task] | None = None) -> SourceGuess:
+def _source(group: groups.Group, reading: Reading, tasks: list[Task] | None = None) -> SourceGuess:
     rows = sheet_of(group.samples)
     item = None
     if group.first.format not in (FORMAT, *OWN_COLUMNS) or reading.has("item"):
@@ -307,7 +297,7 @@ def _answers(sheet: Sheet, reading: Reading) -> list[Answer]:
 
 
 def _by_task(
-    group: Group,
+    group: groups.Group,
     sheet: Sheet,
     reading: Reading,
     words: list[str],
@@ -316,21 +306,23 @@ def _by_task(
 ) -> list[SourceGuess]:
     """Make every file a task, named by the part of the file name that differs."""
     judge = reading.column(sheet, "judge")
-    local = judge is not None and judges_restart(sheet, judge)
+    local = judge is not None and groups.judges_restart(sheet, judge)
     sources: list[SourceGuess] = []
     for kind in dict.fromkeys(answer.kind for answer in answers):
         places = [position for position, answer in enumerate(answers) if answer.kind == kind]
-        task_group = Group(tuple(group.samples[position] for position in places), group.folder)
+        task_group = groups.Group(
+            tuple(group.samples[position] for position in places), group.folder
+        )
         alike = len(places) > 1 and task_group.pattern is not None
         for chosen in [places] if alike else [[position] for position in places]:
-            part = Group(tuple(group.samples[position] for position in chosen), group.folder)
+            part = groups.Group(tuple(group.samples[position] for position in chosen), group.folder)
             mapped = _reading(part, kind, by_role)
             tasks = [
                 Task(words[position], kind, answers[position].scale, answers[position].labels)
                 for position in chosen
             ]
             expressions: dict[str, Any] = {
-                name: captured(part.paths, name) if alike else {"value": words[chosen[0]]}
+                name: groups.captured(part.paths, name) if alike else {"value": words[chosen[0]]}
                 for name in ("task", "judge")
             }
             lines: list[Line] = [("task", expressions["task"], _evidence(words, chosen))]
@@ -354,11 +346,11 @@ def _evidence(words: list[str], chosen: list[int]) -> str:
     return f"{len(chosen):,} files, a task each: {text}{more}"
 
 
-def _own_items(group: Group, sheet: Sheet, reading: Reading) -> Reading:
+def _own_items(group: groups.Group, sheet: Sheet, reading: Reading) -> Reading:
     """Return the task ids of different projects, told apart by file where they clash."""
     item = reading.column(sheet, "item")
-    if item is None or not contents_clash(sheet, item.name):
+    if item is None or not groups.contents_clash(sheet, item.name):
         return reading
-    joined = {"join": [captured(group.paths, "item"), item.expression], "sep": ":"}
+    joined = {"join": [groups.captured(group.paths, "item"), item.expression], "sep": ":"}
     line = ("item", joined, "the same ids show something else in another file")
     return reading.with_lines(line)
