@@ -31,6 +31,7 @@ from annot_pipeline.init.questions import (
 from annot_pipeline.init.samples import ROWS_READ, Sample, sheet_of
 from annot_pipeline.init.sniff import UnusableError, read_sample
 from annot_pipeline.init.sources import SourceGuess, read_sources
+from annot_pipeline.init.views import pairs_among
 from annot_pipeline.stages.ingest.present_exports import ENDINGS
 from annot_pipeline.storage.archive import natural_key
 from annot_pipeline.storage.checked_export import OwnFolders, checked_export
@@ -375,7 +376,10 @@ def _leave_out(
     listed = "; ".join(f"{o} ({o.why})" if o.why else str(o) for o in options)
     do = f"{command} {options[0]}" if options else ""
     if not do and columns:
-        do = f"{command} --judge COLUMN --item COLUMN --label COLUMNS"
+        answer = "--item COLUMN --label COLUMNS"
+        if any(pair.are_systems for pair in pairs_among(columns)):
+            answer = "--segment COLUMN --system-a COLUMN --system-b COLUMN --preference COLUMN"
+        do = f"{command} --judge COLUMN {answer}"
     why += f". {question.ask}" if question and question.ask else ""
     what = f"{why}; its columns: {shown}" if columns else why
     files.problems.append(Problem(where, what, allowed=listed, do=do))

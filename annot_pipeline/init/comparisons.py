@@ -427,11 +427,14 @@ def _sides_in(sheet: Sheet, things: list[Pair], column: Column) -> Answer | None
         sides, unknown = {**sides, unknown[0]: "tie"}, []
     n_placed = sum(column.counts[value] for value in sides)
     both = {"a", "b"} <= {*sides.values()} and 2 * n_placed > len(column.filled)
-    one = is_told and not unknown and {"a", "b"} & {*sides.values()} and column.numeric_share < 1
+    one = is_told and not unknown and sides and column.numeric_share < 1
     if not both and not one:
         return None
     comment = ", ".join(f"{value} ({column.counts[value]:,})" for value in sides)
     comment = guessed_ties(sides) + comment
+    if {*sides.values()} == {"tie"}:  # so far: what later rows may call the sides
+        sides = {pair.first: "a", pair.second: "b"} | sides
+        comment += f"; no other so far: guessed that {pair.first} and {pair.second} name the sides"
     fields: list[Line] = [("preference", column.mapping | {"map": sides}, comment)]
     return _sides_of(sheet, pair, fields, [column.name], unplaced(column, unknown))
 

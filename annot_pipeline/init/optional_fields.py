@@ -43,7 +43,7 @@ def with_item_text(reading: Reading, choice: Choice, *, is_whole: bool = False) 
     columns = _candidates(choice, has_system="system" in named)
     segment = reading.column(choice.sheet, "segment")
     if fields == ("item",) and "system" not in named and segment is not None:
-        columns += [segment] * ("source" in names.roles(segment.name))
+        columns += [segment] * (segment.name not in item and "source" in names.roles(segment.name))
     column = _text_of(choice.sheet, item, columns, is_whole=is_whole)
     if column is None:
         return reading

@@ -26,7 +26,7 @@ from annot_pipeline.init.answers import (
 )
 from annot_pipeline.init.beliefs import weighed
 from annot_pipeline.init.cell_sets import set_answer
-from annot_pipeline.init.comparisons import comparison
+from annot_pipeline.init.comparisons import OUTCOME_ROLES, comparison
 from annot_pipeline.init.objects import find_control, find_task
 from annot_pipeline.init.questions import (
     ColumnsByRole,
@@ -578,6 +578,9 @@ class _Reader:
 
     def _ordinary(self, pairing: Pairing) -> list[Reading]:
         """Return rows that hold one judgment, or one of each question."""
+        if any(self.by_role.get(role) for role in (*SIDES, *OUTCOME_ROLES)):
+            text = "no column says which of two is better: its cells name neither side, nor a tie"
+            raise NoJudgmentsError(text)
         lines = self._what(pairing)
         if not lines and self.is_mturk:
             inputs = [c for c in self.inputs().offered() if c.n_distinct > 1]

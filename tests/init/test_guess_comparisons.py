@@ -102,6 +102,42 @@ def test_json_lines_of_an_arena(tmp_path: Path, guess: Guesses) -> None:
     assert fields["submitted_at"] == "tstamp"
 
 
+def test_ties_alone_are_comparisons(tmp_path: Path, guess: Guesses) -> None:
+    rows = [(0, "A", "B", "tie", "u0"), (1, "A", "B", "tie", "u1"), (2, "A", "C", "tie", "u2")]
+    path = write_csv(
+        tmp_path / "v.csv", [("prompt", "model_a", "model_b", "winner", "user"), *rows]
+    )
+    actual = guess(path)
+    assert actual.used("preference") == {("tie",)}
+    assert actual.fields()["preference"]["map"] == {"model_a": "a", "model_b": "b", "tie": "tie"}
+    assert "tie (3); no other so far" in actual.text
+    options = {"preference": ("winner",), "segment": ("prompt",), "judge": ("user",)}
+    sides = {"system_a": ("model_a",), "system_b": ("model_b",)}
+    assert actual.text == guess_campaign(
+        [path], tmp_path / "campaign folder", by_role=options | sides
+    )
+
+
+def test_options_of_a_comparison_whose_cells_name_no_side_are_refused(tmp_path: Path) -> None:
+    rows = [(0, "A", "B", "foo", "u0"), (1, "A", "B", "bar", "u1"), (2, "A", "C", "foo", "u2")]
+    path = write_csv(
+        tmp_path / "v.csv", [("prompt", "model_a", "model_b", "winner", "user"), *rows]
+    )
+    options = {"preference": ("winner",), "segment": ("prompt",), "judge": ("user",)}
+    with pytest.raises(OpenError, match="name neither side") as error:
+        guess_campaign([path], tmp_path, by_role=options)
+    assert "--system-a COLUMN --system-b COLUMN --preference COLUMN" in str(error.value)
+
+
+def test_what_an_option_calls_a_segment_is_no_text_of_itself(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    rows = [(n % 4, f"u{n // 4}", ("yes", "no", "no")[n % 3]) for n in range(12)]
+    path = write_csv(tmp_path / "v.csv", [("prompt", "user", "label"), *rows])
+    fields = guess(path, segment="prompt", judge="user", label="label").fields()
+    assert (fields["item"], "text" in fields) == ("prompt", False)
+
+
 @pytest.mark.sampled
 @pytest.mark.parametrize(
     "ranks", [("system1rank", "system2rank"), ("rank_a", "rank_b"), ("left_rank", "right_rank")]
