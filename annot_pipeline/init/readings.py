@@ -803,6 +803,12 @@ class _Reader:
         pairs = [(c, answer) for c in columns if (answer := self._answer(c, truth))]
         if len(pairs) > 1 and all(has_steps(without_abstentions(c)) for c, _ in pairs):
             pairs = [(c, answer_as(c, "scalar")) for c, _ in pairs]
+        unclear = [
+            column.name for column, answer in pairs
+            if answer.kind == "categorical" and is_scale(self.sheet, self.things, column) is None
+        ]  # fmt: skip
+        if unclear:
+            self.questions.append(_labels_or_scores(pairs, unclear))
         for column, _ in pairs:
             self.choice.claim(column)
         return pairs
@@ -1210,6 +1216,20 @@ def _answer_options(columns: Sequence[Column]) -> list[Option]:
     return options
 
 
+def _labels_or_scores(pairs: Sequence[tuple[Column, Answer]], unclear: Sequence[str]) -> Question:
+    """Return the question whether whole numbers of some columns are classes or a scale."""
+    options = []
+    for role, why in (("score", "numbers on a scale, with means"), ("label", "classes")):
+        by_role: dict[str, tuple[str, ...]] = {role: tuple(unclear)}
+        for column, answer in pairs:
+            if column.name not in unclear:
+                other = "label" if answer.kind == "categorical" else "score"
+                by_role[other] = (*by_role.get(other, ()), column.name)
+        options.append(Option(by_role, why))
+    text = f"{first_of(unclear)}: whole numbers may be classes, or a scale"
+    return Question("label", text, options, "Are they labels or scores?")
+
+
 def _on_one_scale(first: Answer, other: Answer) -> bool:
     """Return whether two answers are of one kind, and share a scale or most classes."""
     if first.kind != other.kind or first.scale != other.scale:
@@ -1220,8 +1240,9 @@ def _on_one_scale(first: Answer, other: Answer) -> bool:
 
 RATINGS = names.WORDS["ratings"]
 FEWEST_STEPS, FEWEST_PAIRS = 5, 30
-NEARER = 0.75
-"""Distance of two judges' different answers, as a share of that of answers taken at random."""
+NEARER, SURELY = 0.75, 3.0
+"""Distance of two judges' different answers, as a share of that of answers taken at random; and
+standard errors by which it is below that, where it is."""
 
 
 def has_steps(column: Column) -> bool:
@@ -1231,17 +1252,16 @@ def has_steps(column: Column) -> bool:
     return is_usual and column.high - column.low + 1 <= 1.5 * column.n_distinct
 
 
-def is_scale(sheet: Sheet, things: Sequence[str], column: Column) -> bool:
-    """Return whether few whole numbers are a scale: named as ratings, and judges are near."""
+def is_scale(sheet: Sheet, things: Sequence[str], column: Column) -> bool | None:
+    """Return whether few whole numbers are a scale, on which judges are near each other.
+
+    None if only people can say: numbers called ratings on which judges are not near, or others on
+    which they are, though not much.
+    """
     column = without_abstentions(column)
     is_named = bool(RATINGS & {*names.words(column.name)})
-    if (
-        not column.is_whole
-        or not things
-        or not (is_named or "answer" not in names.roles(column.name))
-    ):
-        return False
-    if not has_steps(column):
+    is_answer = "answer" in names.roles(column.name) and not is_named
+    if not things or (is_answer and len(things) == 1) or not has_steps(column):
         return False
     codes = sheet.codes(*things)
     cells = sheet.table.column(column.name).to_pylist()
@@ -1256,7 +1276,12 @@ def is_scale(sheet: Sheet, things: Sequence[str], column: Column) -> bool:
     values, counts = np.unique(numbers, return_counts=True)
     gaps = np.abs(values[:, None] - values[None, :])
     weights = np.outer(counts, counts) * (gaps > 0)
-    return bool(apart <= NEARER * (gaps * weights).sum() / max(weights.sum(), 1))
+    usual = np.average(gaps, weights=weights)
+    error = np.sqrt(np.average((gaps - usual) ** 2, weights=weights) / beside.sum())
+    is_near = bool(usual - apart >= SURELY * error)
+    if is_near and (is_named or (not is_answer and apart <= NEARER * usual)):
+        return True
+    return None if is_near or is_named else False
 
 
 def choose_repeats(sheet: Sheet, reading: Reading) -> Reading:

@@ -60,7 +60,8 @@ def test_a_repeat_column_stays_out_of_the_mapping(
 @pytest.mark.parametrize(
     ("values", "kind", "scale"),
     [
-        (range(1, 6), "categorical", None),
+        (range(1, 5), "categorical", None),
+        (range(1, 6), "scalar", (1, 5)),
         (range(101), "scalar", (0, 100)),
         (range(-90, 91), "scalar", (-100, 100)),
         ([n / 40 for n in range(40)], "scalar", (0, 1)),
@@ -168,7 +169,7 @@ def test_systems_on_segments_with_controls(tmp_path: Path, guess: Callable[..., 
 def test_questions_about_one_item_are_tasks(tmp_path: Path, guess: Callable[..., Guess]) -> None:
     rows = [("judge", "sentence_id", "question", "rating")]
     rows += [
-        (f"j{j}", str(i), question, str(1 + (i + j) % 5))
+        (f"j{j}", str(i), question, ("bad", "fair", "good")[(i + j) % 3])
         for i in range(10)
         for j in range(4)
         for question in ("fluency", "adequacy")

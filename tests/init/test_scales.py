@@ -1,0 +1,71 @@
+"""Whole numbers are labels or scores by how near judges of one thing are; else it is asked."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from annot_pipeline.init import OpenError, guess_campaign
+from tests.init.conftest import Guess, write_csv
+
+Guesses = Callable[..., Guess]
+
+
+def ratings(name: str, spread: float) -> list[tuple[object, ...]]:
+    """Three of eight judges rate outputs of three systems with this spread; 9: at random."""
+    draw = random.Random(3)
+    rows = []
+    for doc in range(40):
+        for system in range(3):
+            middle = draw.gauss(2 + system, 1)
+            for judge in draw.sample(range(8), 3):
+                step = round(draw.gauss(middle, spread)) if spread < 9 else draw.randint(1, 5)
+                rows.append((f"d{doc}", "ABC"[system], f"r{judge}", min(5, max(1, step))))
+    return [("doc", "system", "rater", name), *rows]
+
+
+@pytest.mark.parametrize("name", ["rating", "quality", "fluency"])
+def test_ratings_of_systems_are_scores(tmp_path: Path, guess: Guesses, name: str) -> None:
+    actual = guess(write_csv(tmp_path / "v.csv", ratings(name, 0.5 if name == "fluency" else 1.0)))
+    assert actual.fields()["score"] == name
+    assert [(t.kind, t.scale) for t in actual.settings.tasks] == [("scalar", (1, 5))]
+
+
+def class_codes(name: str) -> list[tuple[object, ...]]:
+    """Five classes, of which judges take any other one for the true one."""
+    draw = random.Random(4)
+    rows = [
+        (f"d{i}", f"r{j}", truth if draw.random() < 0.6 else draw.randrange(1, 6))
+        for i in range(80) for truth in [draw.randrange(1, 6)] for j in range(3)
+    ]  # fmt: skip
+    return [("doc", "rater", name), *rows]
+
+
+@pytest.mark.parametrize("name", ["topic", "label", "category"])
+def test_codes_of_classes_are_labels(tmp_path: Path, guess: Guesses, name: str) -> None:
+    assert guess(write_csv(tmp_path / "v.csv", class_codes(name))).fields()["label"] == name
+
+
+@pytest.mark.parametrize(("name", "spread"), [("rating", 9.0), ("fluency", 1.3), ("answer", 0.5)])
+def test_labels_or_scores_is_asked(
+    tmp_path: Path, guess: Guesses, name: str, spread: float
+) -> None:
+    """Called a rating, though judges are not near; or near, though not called so."""
+    path = write_csv(tmp_path / "v.csv", ratings(name, spread))
+    with pytest.raises(OpenError, match="labels or scores") as error:
+        guess_campaign([path], tmp_path)
+    [question] = error.value.questions
+    assert [*map(str, question.options)] == [f"--score {name}", f"--label {name}"]
+    assert guess(path, label=name).task_kinds == {"*": "categorical"}
+
+
+def test_the_question_leaves_other_answers_as_they_are(tmp_path: Path) -> None:
+    header, *rows = ratings("rating", 9.0)
+    more = [(*row, ("yes", "no")[n * n % 3 % 2]) for n, row in enumerate(rows)]
+    path = write_csv(tmp_path / "v.csv", [(*header, "answer"), *more])
+    with pytest.raises(OpenError, match="labels or scores") as error:
+        guess_campaign([path], tmp_path)
+    assert str(error.value.questions[0].options[0]) == "--score rating --label answer"
