@@ -17,6 +17,7 @@ from annot_pipeline.init.abstentions import without_abstentions
 from annot_pipeline.init.answers import answer_as
 from annot_pipeline.init.objects import find_control, nearly_fixes
 from annot_pipeline.init.questions import Line, Reading
+from annot_pipeline.init.roles import is_called_id
 from annot_pipeline.init.table import Choice, Column, Sheet
 from annot_pipeline.stages.gold.read_rewards import read_rewards
 from annot_pipeline.stages.ingest.expressions import RejectionError, parse_time
@@ -58,8 +59,8 @@ def _candidates(choice: Choice, *, has_system: bool) -> list[Column]:
     Of outputs of systems, the source and the prompt are no text.
     """
     long_answers = [c for c in choice.with_role("answer") if c.mean_length >= TEXT_LENGTH]
-    sources = [] if has_system else choice.with_role("source")
-    return [*choice.with_role("text"), *long_answers, *sources]
+    texts = [c for c in choice.with_role("text") if not is_called_id(c.name)]
+    return [*texts, *long_answers, *([] if has_system else choice.with_role("source"))]
 
 
 def _text_of(

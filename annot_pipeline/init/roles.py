@@ -119,9 +119,11 @@ def _signs(choice: Choice, judge: str, thing: str) -> dict[str, float]:
 
 
 def thing_likelihood(name: str) -> float:
-    """Return how much a name says that the column names what was judged."""
+    """Return how much a name says that the column names what was judged: an id more than a text."""
+    is_text = "text" in names.roles(name)
+    is_id = is_text and is_called_id(name)
     return max(
-        names.likelihood(name, "item") * (0.5 if "text" in names.roles(name) else 1),
+        names.likelihood(name, "text" if is_id else "item") * (0.5 if is_text > is_id else 1),
         0.8 * names.likelihood(name, "segment"),
         0.3 * names.likelihood(name, "hit"),
     )  # fmt: skip

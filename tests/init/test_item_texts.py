@@ -36,6 +36,13 @@ def test_a_column_of_texts_is_mapped(tmp_path: Path, guess: Guesses, column: str
     assert "not mapped" not in actual.text
 
 
+@pytest.mark.parametrize("column", ["text", "comment", "content"])
+def test_the_id_of_a_text_is_the_item(tmp_path: Path, guess: Guesses, column: str) -> None:
+    path = write(tmp_path / "a.csv", column, lambda i, _: f"This is text {i}")
+    path.write_text(path.read_text("utf-8").replace("item_id", f"{column}_id"), "utf-8")
+    assert guess(path).fields() == BASE | {"item": f"{column}_id", "text": column}
+
+
 def test_so_is_one_whose_texts_have_changed_for_some(tmp_path: Path, guess: Guesses) -> None:
     def texts(item: int, judge: int) -> str:
         return f"text {item}" + " edited" * (item < 2 and judge == 2)
