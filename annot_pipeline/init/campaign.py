@@ -86,7 +86,7 @@ def with_placeholder_notes(source: SourceGuess) -> SourceGuess:
     for field_, column, _ in reading.lines:
         words = FIELDS.get(field_, {})
         counts = sheet[column].counts if words and column in sheet.names else {}
-        plain = {value: re.sub(r"[\s_-]|\d+$", "", value.casefold()) for value in counts}
+        plain = {v: re.sub(r"[\s_.-]|\d+$", "", v.casefold()) or v.strip() for v in counts}
         looks = {value: words[word] for value, word in plain.items() if word in words}
         if looks and len(looks) < len(counts):
             texts = [f"{v} ({counted(counts[v], 'row')}) looks like {looks[v]}" for v in looks]
