@@ -16,7 +16,7 @@ from annot_pipeline.stages.build import Build
 from annot_pipeline.stages.ingest.present_exports import (
     excluded_exports,
     exports_among,
-    unread_exports,
+    unread_files,
 )
 from annot_pipeline.stages.last_build import failed_build_advice, failing_gates
 from annot_pipeline.storage.candidates import CANDIDATES, candidate_steps, folder_bytes
@@ -76,7 +76,7 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
         "rolled_back": rolled_back
         and {"file": rolled_back.where, "what": rolled_back.what, "do": rolled_back.do},
         "arrived": arrived, "exports_not_compared": exports.not_compared,
-        "unread": [build.mask_text(text) for text in unread_exports(campaign)],
+        "unread": [build.mask_text(text) for text in unread_files(campaign)],
         "settings_changed": changed, "changed_settings": settings,
         "not_compared": missing and {"what": missing.what, "do": missing.do},
         "last_build": build.store.last_outcome(),

@@ -212,7 +212,7 @@ RECORDS: tuple[Gate[Any], ...] = (
     ),
     Gate(
         "unread_files", RecordMetrics, "record_files",
-        "number of files in the folder of a source that no source reads",
+        "number of files not read, since no source matches",
         "correct the glob, add a source or an item table for them, or move them away",
         lambda m: named(m.unread_files), warn=0,
     ),

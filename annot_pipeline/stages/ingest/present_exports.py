@@ -253,21 +253,26 @@ def _digests(
 
 
 def unread_files(campaign: LoadedCampaign) -> list[str]:
-    """Return the files beside the matches of a glob that look like exports and that nobody reads.
+    """Return the files beside those of a source or item table that nobody reads.
 
-    A glob that was written for the files of one month would leave out those of the next.
+    Beside the matches of a glob they look like exports, as those of the next month may; beside a
+    file that is named they end as it does.
     """
     settings, folder = campaign.settings, campaign.folder
     paths = [*(s.path for s in settings.sources), *(s.path for s in settings.items)]
     matched = {pattern: glob_exports(folder, pattern)[1] for pattern in paths}
     read = {path.resolve() for matches in matched.values() for path in matches}
-    globs = [source.path for source in settings.sources if is_glob(source.path)]
+    endings: dict[Path, set[str]] = {}
+    for pattern, matches in matched.items():
+        for path in filter(Path.is_file, matches):
+            likely = ENDINGS if is_glob(pattern) else (_ending(path),)
+            endings.setdefault(path.parent, set()).update(likely)
     own = OwnFolders(campaign.own_folders)
     names = {
         _relative(campaign, path)
-        for place in {path.parent for pattern in globs for path in matched[pattern]}
+        for place, likely_endings in endings.items()
         for path in place.iterdir()
-        if path.name.lower().removesuffix(".gz").endswith(ENDINGS)
+        if _ending(path) in likely_endings
         and not path.name.startswith(".")
         and path.is_file()
         and path.resolve() not in read
@@ -353,25 +358,6 @@ def unread_rows(
         f"{name} {row_and_line(row['row'], lines.get(row['row']))}: {row['reason']}"
         for row in unread
     ]
-
-
-def unread_exports(campaign: LoadedCampaign) -> list[str]:
-    """Return files next to exports, with the same suffix, that no source reads."""
-    paths: list[Path] = []
-    settings = campaign.settings
-    for pattern in [*(s.path for s in settings.sources), *(s.path for s in settings.items)]:
-        with suppress(ConfigError):
-            exports = find_exports(campaign.folder, pattern, where=pattern)
-            paths += [export.path for export in exports]
-    endings = {(path.parent, _ending(path)) for path in paths}
-    neighbours = [
-        path
-        for folder in {path.parent for path in paths}
-        for path in folder.iterdir()
-        if (folder, _ending(path)) in endings and path.is_file() and not path.name.startswith(".")
-    ]
-    names, read = ({_relative(campaign, path) for path in some} for some in (neighbours, paths))
-    return sorted(names - read, key=natural_key)
 
 
 def _relative(campaign: LoadedCampaign, path: Path) -> str:
