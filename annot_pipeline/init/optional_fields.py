@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -45,8 +45,14 @@ def with_item_text(reading: Reading, choice: Choice, *, is_whole: bool = False) 
     segment = reading.column(choice.sheet, "segment")
     if fields == ("item",) and "system" not in named and segment is not None:
         columns += [segment] * (segment.name not in item and "source" in names.roles(segment.name))
-    column = _text_of(choice.sheet, item, columns, is_whole=is_whole)
-    if column is None:
+    for column in columns:  # the first that nearly always is the same for an item
+        rows = choice.sheet.table.select([*item, column.name]).drop_null()
+        n_items = Sheet([rows]).combinations(*item)
+        is_repeated = rows.num_rows - n_items >= FEWEST_REPEATED * n_items
+        is_known = is_repeated or (is_whole and "comment" not in names.words(column.name))
+        if is_known and nearly_fixes(choice.sheet, item, column.name):
+            break
+    else:
         return reading
     if column is not segment:
         choice.claim(column)
@@ -61,23 +67,6 @@ def _candidates(choice: Choice, *, has_system: bool) -> list[Column]:
     long_answers = [c for c in choice.with_role("answer") if c.mean_length >= TEXT_LENGTH]
     texts = [c for c in choice.with_role("text") if not is_called_id(c.name)]
     return [*texts, *long_answers, *([] if has_system else choice.with_role("source"))]
-
-
-def _text_of(
-    sheet: Sheet, item: Sequence[str], columns: Sequence[Column], *, is_whole: bool = False
-) -> Column | None:
-    """Return the first column that nearly always is the same for an item, and seldom for two.
-
-    ``is_whole``: a row holds all judgments of an item, so that its text can be no judge's comment.
-    """
-    for column in columns:
-        rows = sheet.table.select([*item, column.name]).drop_null()
-        n_items = Sheet([rows]).combinations(*item)
-        is_repeated = rows.num_rows - n_items >= FEWEST_REPEATED * n_items
-        is_known = is_repeated or (is_whole and "comment" not in names.words(column.name))
-        if is_known and nearly_fixes(sheet, item, column.name):
-            return column
-    return None
 
 
 YES, NO = frozenset({"true", "1", "yes", "y", "t"}), frozenset({"false", "0", "no", "n", "f"})

@@ -1219,12 +1219,12 @@ def _answer_options(columns: Sequence[Column]) -> list[Option]:
 def _labels_or_scores(pairs: Sequence[tuple[Column, Answer]], unclear: Sequence[str]) -> Question:
     """Return the question whether whole numbers of some columns are classes or a scale."""
     options = []
-    for role, why in (("score", "numbers on a scale, with means"), ("label", "classes")):
-        by_role: dict[str, tuple[str, ...]] = {role: tuple(unclear)}
+    for unclear_role, why in (("score", "numbers on a scale, with means"), ("label", "classes")):
+        by_role: dict[str, tuple[str, ...]] = {}
         for column, answer in pairs:
-            if column.name not in unclear:
-                other = "label" if answer.kind == "categorical" else "score"
-                by_role[other] = (*by_role.get(other, ()), column.name)
+            role = "label" if answer.kind == "categorical" else "score"
+            role = unclear_role if column.name in unclear else role
+            by_role[role] = (*by_role.get(role, ()), column.name)
         options.append(Option(by_role, why))
     text = f"{first_of(unclear)}: whole numbers may be classes, or a scale"
     return Question("label", text, options, "Are they labels or scores?")

@@ -19,6 +19,12 @@ from annot_pipeline.stages.ingest.read_records import NUMBER
 Codes = npt.NDArray[np.int64]
 
 
+def value_counts(values: pa.ChunkedArray) -> dict[str, int]:
+    """Return the value to how often it stands there; the most frequent first."""
+    pairs = [(c["values"], c["counts"]) for c in pc.value_counts(values).to_pylist()]
+    return dict(sorted(pairs, key=lambda pair: (-pair[1], pair[0])))
+
+
 class Column:
     """One column of a sample.
 
@@ -42,8 +48,7 @@ class Column:
     @cached_property
     def counts(self) -> dict[str, int]:
         """Return the value to how often it stands there; the most frequent first."""
-        pairs = [(c["values"], c["counts"]) for c in pc.value_counts(self.filled).to_pylist()]
-        return dict(sorted(pairs, key=lambda pair: (-pair[1], pair[0])))
+        return value_counts(self.filled)
 
     @cached_property
     def answers(self) -> dict[str, int]:

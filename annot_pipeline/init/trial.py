@@ -29,7 +29,7 @@ from annot_pipeline.init.groups import Group
 from annot_pipeline.init.optional_fields import with_item_text
 from annot_pipeline.init.questions import ColumnsByRole, NoJudgmentsError, Option, Question, Reading
 from annot_pipeline.init.samples import read_rows
-from annot_pipeline.init.table import Choice, Sheet
+from annot_pipeline.init.table import Choice, Sheet, value_counts
 from annot_pipeline.stages.ingest.read_records import read_records
 
 MOST_REJECTED = 0.1
@@ -109,9 +109,7 @@ class Trial:
         """Return the values of a field with their numbers, the most frequent first."""
         if name not in self.used.column_names:
             return {}
-        column = self.used.column(name).cast(pa.string()).drop_null()
-        pairs = [(c["values"], c["counts"]) for c in pc.value_counts(column).to_pylist()]
-        return dict(sorted(pairs, key=lambda pair: (-pair[1], pair[0])))
+        return value_counts(self.used.column(name).cast(pa.string()).drop_null())
 
     def judged_by_several(self) -> bool:
         """Return whether any item has several judges."""

@@ -68,4 +68,5 @@ def test_the_question_leaves_other_answers_as_they_are(tmp_path: Path) -> None:
     path = write_csv(tmp_path / "v.csv", [(*header, "answer"), *more])
     with pytest.raises(OpenError, match="labels or scores") as error:
         guess_campaign([path], tmp_path)
-    assert str(error.value.questions[0].options[0]) == "--score rating --label answer"
+    [scores, _] = error.value.questions[0].options
+    assert scores.by_role == {"score": ("rating",), "label": ("answer",)}
