@@ -218,7 +218,8 @@ def guess(
     for deep in (False, True):
         paths = list(dict.fromkeys(_files(exports, root, samples_by_path, deep=deep)))
         _read_samples(paths, samples_by_path)
-        files = _sort_files(samples_by_path, root, preset, by_role, command)
+        folders = [path.resolve() for path in exports if path.is_dir()]
+        files = _sort_files(samples_by_path, root, folders, preset, by_role, command)
         name = _campaign_name([root] if named_by_folder else exports)
         if files.sources:
             in_order = sorted(files.sources, key=lambda s: natural_key(str(s.group.paths[0])))
@@ -308,6 +309,7 @@ def _read_samples(files: Sequence[Path], samples_by_path: dict[Path, Sample | st
 def _sort_files(
     samples_by_path: Mapping[Path, Sample | str],
     root: Path,
+    folders: Sequence[Path],
     preset: str | None,
     by_role: ColumnsByRole,
     command: str,
@@ -321,7 +323,7 @@ def _sort_files(
         else:
             samples.append(sample)
     rest: list[tuple[Group, str, Question | None, SourceGuess | None]] = []
-    for group in group_samples(samples, root):
+    for group in group_samples(samples, root, folders):
         try:
             sources = read_sources(group, by_role, preset)
         except NoJudgmentsError as error:

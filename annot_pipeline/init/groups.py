@@ -32,6 +32,8 @@ class Group:
 
     samples: tuple[Sample, ...]
     folder: Path
+    is_folder: bool = False
+    """Whether `annot init` was given the folder that they lie in, and not these files."""
 
     def __post_init__(self) -> None:
         ordered = sorted(self.samples, key=lambda sample: natural_key(sample.path.name))
@@ -53,7 +55,7 @@ class Group:
         if len(self.samples) == 1:
             if dated := self._dated_pattern():
                 return dated
-            return escaped(self.paths[0], self.folder)
+            return (self.is_folder and self.later_pattern) or escaped(self.paths[0], self.folder)
         prefix, suffix = name_frame(self.paths)
         frames = [(prefix, suffix), ("", suffix), ("", self.paths[0].suffix)]
         if re.search(r"\d", prefix):  # of one month, or one batch: later files have another
@@ -84,27 +86,31 @@ class Group:
     @property
     def later_pattern(self) -> str | None:
         """Return a glob for one file that takes later ones like it, and no other existing one."""
-        path = self.paths[0]
-        ending = glob.escape(path.name[len(stem_of(path)) :])
-        parent = path.parent
-        if len(self.samples) > 1 or matches(parent, f"*{ending}") != {path}:
-            return None
-        return f"{escaped(parent, self.folder)}/*{ending}".removeprefix("./")
+        later = f"*{glob.escape(ending_of(self.paths[0]))}"
+        return self._matching([later]) if len(self.samples) == 1 else None
 
     def split(self) -> list[Group]:
         """Return one group a file."""
         return [Group((sample,), self.folder) for sample in self.samples]
 
 
-def group_samples(samples: Sequence[Sample], folder: Path) -> list[Group]:
-    """Group files of one folder with the same format, options and columns."""
+def group_samples(
+    samples: Sequence[Sample], folder: Path, folders: Sequence[Path] = ()
+) -> list[Group]:
+    """Group files of one folder with the same format, options and columns.
+
+    ``folders``: those that `annot init` was given, and not their files.
+    """
     groups: dict[Any, list[Sample]] = {}
     for sample in samples:
         columns = () if sample.format == "label_studio" else tuple(sample.table.column_names)
         key = (sample.path.parent, sample.format, repr(sorted(sample.options.items())), columns,
                sample.records)  # fmt: skip
         groups.setdefault(key, []).append(sample)
-    return [Group(tuple(members), folder) for members in groups.values()]
+    return [
+        Group(tuple(members), folder, any(map(members[0].path.is_relative_to, folders)))
+        for members in groups.values()
+    ]
 
 
 def escaped(path: Path, folder: Path) -> str:
@@ -141,6 +147,11 @@ def name_frame(paths: Sequence[Path]) -> tuple[str, str]:
 def stem_of(path: Path) -> str:
     """Return a file's name without its endings."""
     return _ENDINGS.sub("", path.name.lower())
+
+
+def ending_of(path: Path) -> str:
+    """Return the endings of a file's name, as .csv.gz."""
+    return path.name[len(stem_of(path)) :]
 
 
 def words_in_names(paths: Sequence[Path]) -> list[str] | None:
@@ -182,13 +193,10 @@ def captured(paths: Sequence[Path], field: str) -> dict[str, str]:
 
 def captured_stem(paths: Sequence[Path]) -> dict[str, str]:
     """Return the expression that takes a file's name, without its endings, for the judge."""
-    ending = re.escape(paths[0].name[len(stem_of(paths[0])) :])
-    if any(
-        stem_of(path) + paths[0].name[len(stem_of(paths[0])) :] != path.name.lower()
-        for path in paths
-    ):
-        ending = r"\.[^/]*"
-    return {"capture": f"(?P<judge>[^/]+){ending}$"}
+    ending = ending_of(paths[0])
+    is_shared = all(stem_of(path) + ending == path.name.lower() for path in paths)
+    pattern = re.escape(ending) if is_shared else r"\.[^/]*"
+    return {"capture": f"(?P<judge>[^/]+){pattern}$"}
 
 
 def contents_clash(sheet: Sheet, item: str) -> bool:

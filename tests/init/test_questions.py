@@ -251,6 +251,18 @@ def test_ten_thousand_columns(tmp_path: Path) -> None:
 DIGITS = "[0-9]"
 
 
+def test_a_folder_is_a_glob_of_it(tmp_path: Path) -> None:
+    rows = [("judge", "item", "label")]
+    rows += [(f"j{j}", i, "ab"[(i + j) % 2]) for i in range(9) for j in range(3)]
+    path = write_csv(tmp_path / "in/night-01.csv", rows)
+    text = guess_campaign([tmp_path / "in"], tmp_path)
+    assert "path: in/*.csv" in text
+    assert "only this file" not in text
+    text = guess_campaign([path], tmp_path)
+    assert "path: in/night-01.csv" in text
+    assert "only this file" in text
+
+
 @pytest.mark.parametrize(
     ("days", "beside", "path"),
     [

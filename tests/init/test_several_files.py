@@ -135,7 +135,7 @@ def test_subfolders_are_searched_if_a_folder_holds_no_judgments(
     write_csv(tmp_path / "all" / "in" / "v.csv", rows)
     write_csv(tmp_path / "all" / "readme.csv", [("about", "this"), ("a", "b")])
     actual = guess(tmp_path / "all")
-    assert [source.path for source in actual.settings.sources] == ["../all/in/v.csv"]
+    assert [source.path for source in actual.settings.sources] == ["../all/in/*.csv"]
 
 
 def test_the_campaigns_own_releases_are_no_exports(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_the_campaigns_own_releases_are_no_exports(tmp_path: Path) -> None:
     write_csv(tmp_path / "gold" / "v0001" / "judges.csv", rows)
     write_csv(tmp_path / "store" / "labels.csv", rows)
     text = guess_campaign([tmp_path], tmp_path)
-    assert "path: exports/v.csv" in text
+    assert "path: exports/*.csv" in text
     assert "gold/" not in text
 
 
