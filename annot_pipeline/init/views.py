@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from annot_pipeline.bounded_json import JsonError, parse_cell
 from annot_pipeline.contracts.answer_text import value_text
 from annot_pipeline.init import names
-from annot_pipeline.init.table import Sheet
+from annot_pipeline.init.table import Column, Sheet
 from annot_pipeline.stages.ingest.record_cells import json_at
 
 SIDE_WORDS = (("a", "b", "c"), ("1", "2", "3", "0"), ("left", "right", "middle"),
@@ -142,6 +143,8 @@ CELLS_LOOKED_AT = 200
 VALUES_OFFERED = 60
 """Of one column; a cell with more is a document, not an answer."""
 ROWS_UNFOLDED = 20_000
+NUMBER = re.compile(r"\s*[-+]?(\d+)(?:,(\d+)|\.\d+)?\s*(%?)\s*")
+MOST_PAIRS, THOUSANDS = 20, 3
 MOST_COLUMNS = 400
 """Columns of a file that are looked at for shapes; tables with more are matrices by name."""
 OVER = "@of"
@@ -200,8 +203,11 @@ def parsed(cell: str | None) -> Any:
 def rows_view(sheet: Sheet) -> View:
     """Return the rows as they are, with a column for each value of JSON objects in cells."""
     expressions: dict[str, Any] = {}
+    numbers: dict[str, Any] = {}
     for name in sheet.names:
         cells = [parsed(cell) for cell in sheet[name].filled.slice(0, CELLS_LOOKED_AT).to_pylist()]
+        if cells and all(isinstance(cell, str) and NUMBER.fullmatch(cell) for cell in cells):
+            numbers |= _number(sheet[name])
         if not cells or not all(map(_is_record, cells)):
             continue
         paths = _paths_of(cells)
@@ -209,7 +215,7 @@ def rows_view(sheet: Sheet) -> View:
             expressions |= {f"{name}.{path}": {"column": name, "json": path} for path in paths}
     expressions |= _pairs_in_cells(sheet)
     expressions = {n: e for n, e in expressions.items() if n not in sheet.names}
-    if not expressions:
+    if not expressions and not numbers:
         return View("rows", sheet, sheet)
     taken = {e["column"] for e in expressions.values()}
     parts = []
@@ -218,11 +224,33 @@ def rows_view(sheet: Sheet) -> View:
             name: [parsed(cell) for cell in part.column(name).to_pylist()] for name in taken
         }
         columns = {n: part.column(n) for n in part.column_names if n not in taken}
+        for name in numbers:
+            points = pc.replace_substring(part.column(name), ",", ".")
+            columns[name] = pc.replace_substring_regex(points, r"\s*%", "")
         for name, expression in expressions.items():
             values = [_value(cell, expression) for cell in cells_of[expression["column"]]]
             columns[name] = pa.chunked_array([pa.array(map(_text, values), pa.string())])
         parts.append(pa.table(columns))
-    return View("rows", Sheet(parts, expressions), sheet)
+    return View("rows", Sheet(parts, expressions | numbers), sheet)
+
+
+def _number(column: Column) -> dict[str, Any]:
+    """Return the expression of numbers with a decimal comma or a percent sign; {} for others.
+
+    Few different ones with a comma may be lists of two, in order: 3,0 is none.
+    """
+    matches = [NUMBER.fullmatch(value) for value in column.counts]
+    pairs = [(int(m[1]), m[2]) for m in matches if m and m[2]]
+    is_list = len(pairs) <= MOST_PAIRS and all(n < int(decimals) for n, decimals in pairs)
+    are_thousands = pairs and all(len(decimals) == THOUSANDS for _, decimals in pairs)
+    if not all(matches) or are_thousands or (pairs and is_list):
+        return {}
+    whole = {"column": column.name, "match": r"[^,%\s]+"}
+    decimals = {"column": column.name, "match": r"(?<=,)\d+|$"}
+    if pairs:
+        return {column.name: {"join": [whole, decimals], "sep": "."}}
+    is_percent = any(m and m[3] for m in matches)
+    return {column.name: whole} if is_percent else {}
 
 
 def _value(cell: Any, expression: Mapping[str, str]) -> Any:
