@@ -8,13 +8,12 @@ from collections.abc import Collection, Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.init import names
 from annot_pipeline.init.table import Column
 from annot_pipeline.stages.ingest.read_records import NUMBER
 from annot_pipeline.stages.ingest.row_fates import NAN, TYPED_FORMATS
 
-WORDS = frozenset(
-    {"n/a", "na", "n.a.", "#n/a", "nan", "null", "-", "--", "skip", "skipped", "no answer"}
-)
+WORDS = frozenset(names.VOCABULARY["abstentions"])
 AMONG_NUMBERS = WORDS | {"none", "?"}
 """Words that may be classes elsewhere."""
 

@@ -226,21 +226,16 @@ def guess(
             sources = name_tasks(in_order, name)
             text = write_campaign(name, sources, files.tables, files.left_out)
             return Guess(text, [beliefs(s.group.paths, s.reading) for s in sources])
-    if not files.problems:
-        files.problems.append(
-            Problem(
-                ", ".join(map(str, exports)),
-                "no file here looks like an export",
-                allowed=f"names ending in {', '.join(ENDINGS)}, each also with .gz",
-            )
-        )
+    allowed = f"names ending in {', '.join(ENDINGS)}, each also with .gz"
+    where = ", ".join(map(str, exports))
+    nothing = Problem(where, "no file here looks like an export", allowed=allowed)
     title = "no campaign can be guessed from these exports"
     questions = [q for _, q, _ in files.open]
     draft = next((d for _, _, d in files.open if d is not None), None)
     draft_text = _draft(name, draft, questions, command) if draft else None
     preview = files.open[0][0].first.table.slice(0, SHOWN_ROWS) if files.open else None
     drafts = [beliefs(group.paths, d.reading) for group, _, d in files.open if d is not None]
-    problems = files.problems[:SHOWN_FILES]
+    problems = files.problems[:SHOWN_FILES] or [nothing]
     raise OpenError(title, problems, questions, draft_text, preview, drafts, command)
 
 

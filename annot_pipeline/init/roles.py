@@ -82,10 +82,8 @@ class Pairing:
         return sum(WEIGHTS[sign] * value for sign, value in self.signs.items())
 
     def __str__(self) -> str:
-        once, met = (
-            self.signs.get("at most one answer", 0),
-            self.signs.get("things meet several judges", 0),
-        )
+        once = self.signs.get("at most one answer", 0)
+        met = self.signs.get("things meet several judges", 0)
         return f"{once:.0%} of rows differ in both; {met:.0%} of {self.thing} have several judges"
 
 

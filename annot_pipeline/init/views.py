@@ -24,8 +24,7 @@ from annot_pipeline.init import names
 from annot_pipeline.init.table import Column, Sheet
 from annot_pipeline.stages.ingest.record_cells import json_at
 
-SIDE_WORDS = (("a", "b", "c"), ("1", "2", "3", "0"), ("left", "right", "middle"),
-              ("first", "second", "third"), ("x", "y", "z"))  # fmt: skip
+SIDE_WORDS: list[list[str]] = names.VOCABULARY["side_words"]
 """How the two sides are told apart; with another of the words too, they are no two."""
 
 X_AND_Y = 4
@@ -42,10 +41,7 @@ CONTENTS = 2
 WON_AND_LOST: list[list[str]] = names.VOCABULARY["won_and_lost"]
 """Names of columns of which the first always won."""
 
-_GLUED = re.compile(
-    r"(item|system|sys|model|engine|option|candidate|response|output|answer|text|translation|"
-    r"summary|rank|player|agent|bot|team)([abxy])"
-)
+_GLUED = re.compile(f"({'|'.join(names.VOCABULARY['glued'])})([abxy])")
 
 
 class Pair(NamedTuple):
