@@ -67,6 +67,7 @@ def kind_of(column: Column, truth: Column | None) -> str | None:
         in_between = any(not number.is_integer() for number in column.numbers)
         averaged = truth is not None and any(not n.is_integer() for n in truth.numbers)
         named = bool(names.SCALAR_NAMES & {names.plain(column.name), *names.words(column.name)})
+        named |= column.n_distinct > 2 and names.counts_costs(column.name)
         many = column.n_distinct > MOST_LABELS
         wide = column.high - column.low >= MOST_LABELS and column.n_distinct >= FEWEST_OF_A_RANGE
         return "scalar" if in_between or averaged or named or many or wide else "categorical"

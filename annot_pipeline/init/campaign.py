@@ -44,6 +44,9 @@ def name_tasks(sources: list[SourceGuess], campaign: str) -> list[SourceGuess]:
     stems = Counter(stem_of(source.group.paths[0]) for source in unnamed)
     named: list[SourceGuess] = []
     for position, source in enumerate(sources, start=1):
+        if criteria := tuple(e["value"] for n, e, _ in source.reading.lines if n == "criterion"):
+            changed: dict[str, Any] = {"scale": source.reading.scale, "criteria": criteria}
+            source = replace(source, tasks=[replace(task, **changed) for task in source.tasks])
         if source.tasks[0].name is None:
             name, reading = campaign, source.reading
             if are_separate:

@@ -314,6 +314,6 @@ def _task(pattern: str, task: Task, *, is_closed: bool = False) -> str:
             ("    # scale: [low, high]", "no usual one holds all scores; one rejects the rest")
         )
     if task.criteria:
-        criteria: dict[str, Any] = {name: {} for name in task.criteria}
-        lines.append((f"    criteria: {flow(criteria)}", ""))
+        reverse = {} if task.is_planned else {"reverse": True}
+        lines.append((f"    criteria: {flow(dict.fromkeys(task.criteria, reverse))}", ""))
     return _aligned(lines)

@@ -61,10 +61,8 @@ class Group:
         if re.search(r"\d", prefix):  # of one month, or one batch: later files have another
             frames = [(re.split(r"\d", prefix)[0], suffix), *frames[1:]]
         names = [f"{glob.escape(start)}*{glob.escape(end)}" for start, end in frames]
-        names += [
-            f"{_any_digits(prefix)}*{_any_digits(suffix)}",
-            f"{glob.escape(prefix)}*{glob.escape(suffix)}",
-        ]
+        names.append(f"{_any_digits(prefix)}*{_any_digits(suffix)}")
+        names.append(f"{glob.escape(prefix)}*{glob.escape(suffix)}")
         return self._matching(names)
 
     def _dated_pattern(self) -> str | None:

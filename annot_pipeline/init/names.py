@@ -103,6 +103,11 @@ def likelihood(name: str, role: str) -> float:
     return 0.0 if place is None else max(0.3, 1 - place / 1000)
 
 
+def counts_costs(name: str) -> bool:
+    """Return whether a column's name says that it counts errors, or what they cost."""
+    return bool(WORDS["costs"] & {*words(name)})
+
+
 def _excluded(role: str, parts: list[str]) -> bool:
     if role in ("answer", "preference"):
         return bool((NO_ANSWER | MEASURED_TIME | TRUTH_WORDS) & set(parts))

@@ -183,9 +183,7 @@ class _Interpreter:
             for role, text in preset["ask"].items():
                 columns = preset.get("roles", {}).get(role, preset.get("fields", {}).get(role, ()))
                 columns = columns.get("first", ()) if isinstance(columns, dict) else columns
-                if columns != "file" and self.first(columns) is None:
-                    raise NoJudgmentsError(text)
-                if columns == "file" and len(self.group.paths) < 2:
+                if len(self.group.paths) < 2 if columns == "file" else not self.first(columns):
                     raise NoJudgmentsError(text)
         if "spans" in preset:
             column = self.find(preset["spans"]["column"])
@@ -258,9 +256,8 @@ class _Interpreter:
         preset = self.preset
         answer = reading.columns[0] if reading.columns else ""
         lines = []
-        gold = (
-            preset.get("answers", {}).get("truth", "").replace("{q}", answer.removeprefix(prefix))
-        )
+        truth = preset.get("answers", {}).get("truth", "")
+        gold = truth.replace("{q}", answer.removeprefix(prefix))
         if gold in self.sheet.names and self.sheet[gold].counts and not reading.each:
             lines.append(("truth", gold, f"{len(self.sheet[gold].filled):,} filled"))
             if not preset.get("lines", {}).get("control") and self.sheet[gold].n_blank:
@@ -371,11 +368,8 @@ class _Interpreter:
             changed["json"] = next((key for key in keys if f'"{key}"' in cells), keys[0])
         if isinstance(path := changed.get("json"), dict):
             is_object = all(isinstance(c, dict) for c in self.cells(changed["column"]))
-            changed = (
-                {"column": changed["column"], "json": path["path"]}
-                if is_object
-                else changed["column"]
-            )
+            inner = {"column": changed["column"], "json": path["path"]}
+            changed = inner if is_object else changed["column"]
         if isinstance(changed, dict) and "join" in changed:
             changed["join"] = [e for e in map(self._expression, changed["join"]) if e is not None]
         return changed

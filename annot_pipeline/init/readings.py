@@ -1013,7 +1013,7 @@ class _Reader:
         item = sheet[self.things[0]] if len(self.things) == 1 and reading.has("item") else None
         judge = sheet[self.judge] if self.judge else None
         one_a_row = None if reading.each else judge
-        reading = reading.with_lines(judge_line)
+        reading = _reversed(reading.with_lines(judge_line))
         lines = [sheet[n].line(role) for role in PLAIN for n in self.named(role)[:1]]
         lines += [
             ("submitted_at", *read)
@@ -1228,6 +1228,19 @@ def _labels_or_scores(pairs: Sequence[tuple[Column, Answer]], unclear: Sequence[
         options.append(Option(by_role, why))
     text = f"{first_of(unclear)}: whole numbers may be classes, or a scale"
     return Question("label", text, options, "Are they labels or scores?")
+
+
+def _reversed(reading: Reading) -> Reading:
+    """Return counts of errors as a criterion that tasks reverse; with a note where none can be."""
+    costs = [n for n in reading.columns if names.counts_costs(n)] * (reading.kind == "scalar")
+    if not costs:
+        return reading
+    if len(reading.columns) > 1 or reading.scale is None or reading.scale[0] < 0:
+        note = f"higher counts as better: if {costs[0]} is bad, set reverse of a criterion of it"
+        return replace(reading, notes=[*reading.notes, note])
+    line = ("criterion", {"value": costs[0]}, "lower is better: reversed under tasks")
+    low, high = reading.scale
+    return replace(reading.with_lines(line), scale=(0.0, 100.0) if high > 1 else (low, high))
 
 
 def _on_one_scale(first: Answer, other: Answer) -> bool:

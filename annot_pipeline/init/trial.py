@@ -276,12 +276,10 @@ def _doubt(reading: Reading, trial: Trial, by_role: ColumnsByRole) -> Question |
     if n_judges == 1 and n_used > 1:
         if names.likelihood(name, "judge") >= SURELY_NAMED:
             return None
-        options: list[Option | None] = [
-            Option({"judge": (name,)}, "there is one judge") if name else None,
-            Option({"judge": ("anonymous",)}, "every row is another person's"),
-        ]
+        options = [Option({"judge": (name,)}, "there is one judge")] * bool(name)
+        options.append(Option({"judge": ("anonymous",)}, "every row is another person's"))
         text = f"all rows are of one judge, if {name or 'it'} is the judge"
-        return Question("judge", text, [o for o in options if o is not None], "Who judged?")
+        return Question("judge", text, options, "Who judged?")
     is_plain = reading.kind in ("categorical", "scalar") and not reading.has("system")
     if not is_plain or reading.has("control") or "item" in by_role or trial.judged_by_several():
         return None
@@ -289,8 +287,7 @@ def _doubt(reading: Reading, trial: Trial, by_role: ColumnsByRole) -> Question |
         return None
     text = f"no item has two judges, if {name or 'the judge'} judged"
     rest = [o for o in (name, item) if isinstance(o, str)]
-    keep = Option({"judge": (name,), "item": (item,)}, "it is so") if len(rest) == 2 else None
-    kept = [keep] if keep else []
+    kept = [Option({"judge": (name,), "item": (str(item),)}, "it is so")] * (len(rest) == 2)
     text += f" {item if isinstance(item, str) else 'them'}"
     return Question("item", text, kept, "Is it so, or is another column what was judged?")
 

@@ -70,3 +70,38 @@ def test_the_question_leaves_other_answers_as_they_are(tmp_path: Path) -> None:
         guess_campaign([path], tmp_path)
     [scores, _] = error.value.questions[0].options
     assert scores.by_role == {"score": ("rating",), "label": ("answer",)}
+
+
+def errors(name: str, high: int) -> list[tuple[object, ...]]:
+    """Four judges count weighted errors of a good and of a bad system."""
+    draw = random.Random(5)
+    rows = [
+        (f"r{j}", system, f"s{s}", min(high, draw.choice([0, 0, *weights])))
+        for s in range(40) for system, weights in (("good", [5]), ("bad", [5, 10, 15]))
+        for j in range(4)
+    ]  # fmt: skip
+    return [("rater", "system", "seg_id", name), *rows]
+
+
+def test_errors_are_scores_of_which_a_low_one_is_better(tmp_path: Path, guess: Guesses) -> None:
+    actual = guess(write_csv(tmp_path / "v.csv", errors("errors", 15)))
+    assert (actual.fields()["score"], actual.fields()["criterion"]) == (
+        "errors", {"value": "errors"},
+    )  # fmt: skip
+    [task] = actual.settings.tasks
+    assert (task.kind, task.scale) == ("scalar", (0, 100))
+    assert task.criteria["errors"].reverse
+
+
+def test_a_flag_of_errors_is_a_label(tmp_path: Path, guess: Guesses) -> None:
+    fields = guess(write_csv(tmp_path / "v.csv", errors("errors", 1))).fields()
+    assert (fields["label"], "criterion" in fields) == ("errors", False)
+
+
+def test_errors_beside_other_scores_are_noted(tmp_path: Path, guess: Guesses) -> None:
+    header, *rows = errors("errors", 15)
+    more = [(*row, (n * 7) % 101) for n, row in enumerate(rows)]
+    text = guess(
+        write_csv(tmp_path / "v.csv", [(*header, "score"), *more]), score="errors,score"
+    ).text
+    assert "higher counts as better: if errors is bad" in " ".join(text.split())
