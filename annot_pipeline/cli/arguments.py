@@ -126,7 +126,7 @@ INIT_ROLES = {
 INIT = (
     option("exports", "export files, or folders of them", "EXPORT", nargs="+", type=Path),
     option("--output", "folder for campaign.yaml; it also names the campaign (default: the current "
-           "folder)", "DIR", type=Path, default=Path()),
+           "folder, and the exports name the campaign)", "DIR", type=Path),
     option("--preset", "use this mapping instead of guessing one; an unknown name lists all",
            "NAME"),
     *(option(f"--{role.replace('_', '-')}", text, "COLUMN") for role, text in INIT_ROLES.items()),

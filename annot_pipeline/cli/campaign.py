@@ -29,7 +29,8 @@ def run_init(arguments: argparse.Namespace) -> int:
     from annot_pipeline.config.campaign_file import FILE_NAME, load_campaign
     from annot_pipeline.init import Guess, OpenError, guess
 
-    folder: Path = arguments.output
+    named = arguments.output is not None
+    folder: Path = arguments.output or Path()
     target = folder / FILE_NAME
     is_draft = target.exists() and target.read_bytes().startswith(DRAFT)
     if target.exists() and not is_draft and not arguments.force:
@@ -39,7 +40,6 @@ def run_init(arguments: argparse.Namespace) -> int:
     if missing:
         problems = [Problem(str(path), "no such file") for path in missing]
         raise ConfigError("an export is missing", problems)
-    named = folder.resolve() != Path.cwd()
     written = {role: getattr(arguments, role) for role in INIT_ROLES}
     by_role = {role: tuple(filter(None, all_.split(","))) for role, all_ in written.items() if all_}
     command = ["annot", "init", *map(str, arguments.exports)]

@@ -251,6 +251,18 @@ def test_ten_thousand_columns(tmp_path: Path) -> None:
 DIGITS = "[0-9]"
 
 
+def test_the_folder_that_is_given_names_the_campaign(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [("judge", "item", "label")]
+    rows += [(f"j{j}", i, "ab"[(i + j) % 2]) for i in range(9) for j in range(3)]
+    write_csv(tmp_path / "tone/in/night-01.csv", rows)
+    monkeypatch.chdir(tmp_path / "tone")
+    for options, name in ((["-o", "."], "tone"), (["--force"], "night_01")):
+        assert main(["init", "in/night-01.csv", *options]) == 0
+        assert load_campaign(tmp_path / "tone").settings.campaign == name
+
+
 def test_a_folder_is_a_glob_of_it(tmp_path: Path) -> None:
     rows = [("judge", "item", "label")]
     rows += [(f"j{j}", i, "ab"[(i + j) % 2]) for i in range(9) for j in range(3)]
