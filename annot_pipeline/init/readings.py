@@ -736,6 +736,11 @@ class _Reader:
             ]  # fmt: skip
             options = [Option({"item": (n,)}, spoken(self.sheet[n])) for n in rest[:4]]
             options.append(Option({"item": ("row",)}, EACH_ROW))
+        if (
+            self.one.combinations(*([self.judge] if self.judge else []), *self.things)
+            == self.one.n_different
+        ):
+            options.insert(0, Option({"item": tuple(self.things)}, "rows are copies: one counts"))
         return Question("item", text, options, ask)
 
     def _whole_item(self) -> tuple[str, ...]:
@@ -1298,9 +1303,12 @@ def is_scale(sheet: Sheet, things: Sequence[str], column: Column) -> bool | None
 
 
 def choose_repeats(sheet: Sheet, reading: Reading) -> Reading:
-    """Return the reading with ``repeats: last`` where judges answer again and times are known."""
+    """Return the reading with ``repeats: last`` where judges answer again and times are known.
+
+    Of rows that are copies, an id that they share makes one count.
+    """
     is_single = len(sheet.parts) == 1 and reading.kind in ("categorical", "scalar")
-    if not is_single or reading.has("control") or reading.each or not reading.has("submitted_at"):
+    if not is_single or reading.has("control") or reading.each:
         return reading
     fields = [reading.column(sheet, n) for n in ("task", "judge", "item", "system", "segment")]
     columns = [column.name for column in fields if column is not None]
@@ -1308,10 +1316,13 @@ def choose_repeats(sheet: Sheet, reading: Reading) -> Reading:
     numbered = [name for name in sheet.names if REPEATS & {*names.words(name)}]
     if item is None or numbered or not columns:
         return reading
-    n_rows = int((sheet.codes(*columns) >= 0).sum())
-    if sheet.combinations(*columns) == n_rows:
+    n_once = sheet.combinations(*columns)
+    if n_once == int((sheet.codes(*columns) >= 0).sum()):
         return reading
-    return replace(reading, repeats="last")
+    if n_once == sheet.n_different and not reading.has("native_id"):
+        joined = {"join": [column.expression for column in fields if column], "sep": ":"}
+        return reading.with_lines(("native_id", joined, "rows are copies: one of each counts"))
+    return replace(reading, repeats="last") if reading.has("submitted_at") else reading
 
 
 def unmapped_note(columns: Iterable[Column]) -> list[str]:

@@ -57,14 +57,8 @@ def opening_of(sample: Sample) -> Opening:
     header = options.pop("columns", None)
     # not the texts, too
     used_columns = frozenset(HITS_COLUMNS) if sample.format == "hits" else None
-    return Opening(
-        sample.path,
-        sample.path.name,
-        used_columns,
-        header=tuple(header) if header else None,
-        records=sample.records,
-        **options,
-    )
+    options |= {"header": tuple(header) if header else None, "records": sample.records}
+    return Opening(sample.path, sample.path.name, used_columns, **options)
 
 
 def read_rows(sample: Sample, limit: int) -> Sample:

@@ -114,12 +114,8 @@ class Column:
 
         Such values give only the place.
         """
-        return (
-            self.is_unique
-            and self.is_whole
-            and self.low in (0, 1)
-            and self.high - self.low + 1 == self.n_distinct
-        )
+        starts = self.is_unique and self.is_whole and self.low in (0, 1)
+        return starts and self.high - self.low + 1 == self.n_distinct
 
     @property
     def ascends(self) -> bool:
@@ -158,6 +154,11 @@ class Sheet:
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
+
+    @cached_property
+    def n_different(self) -> int:
+        """Return how many rows there are that are no copies of others."""
+        return int(self.table.group_by(self.names).aggregate([]).num_rows)
 
     def __getitem__(self, name: str) -> Column:
         if name not in self._columns:
@@ -269,11 +270,8 @@ class Choice:
             for position, column in enumerate(self.offered())
             if role in names.roles(column.name)
         ]
-        return [
-            c
-            for _, _, c in sorted(ranked, key=lambda entry: entry[:2])
-            if len(c.filled) > c.n_blank
-        ]
+        in_order = sorted(ranked, key=lambda entry: entry[:2])
+        return [c for _, _, c in in_order if len(c.filled) > c.n_blank]
 
     def take(self, role: str, fits: Callable[[Column], bool] | None = None) -> Column | None:
         """Claim and return the likeliest column of a role that fits; None if there is none."""

@@ -263,6 +263,18 @@ def test_the_folder_that_is_given_names_the_campaign(
         assert load_campaign(tmp_path / "tone").settings.campaign == name
 
 
+def test_copies_of_rows_are_one_judgment(tmp_path: Path, guess: Guesses) -> None:
+    rows = [(f"j{j}", f"i{i}", "ab"[(i + j) % 2]) for i in range(9) for j in range(3)]
+    path = write_csv(tmp_path / "v.csv", [("judge", "item", "label"), *rows * 5])
+    with pytest.raises(OpenError) as error:
+        guess_campaign([path], tmp_path)
+    assert str(error.value.questions[0].options[0]) == "--item item"
+    fates = guess(path, item="item").facts["fates"]
+    assert (fates["used"], fates["duplicate"]) == (27, 108)
+    again = write_csv(tmp_path / "w.csv", [("judge", "item", "label"), *rows, ("j0", "i0", "b")])
+    assert "native_id" not in guess_campaign([again], tmp_path)
+
+
 def test_a_folder_is_a_glob_of_it(tmp_path: Path) -> None:
     rows = [("judge", "item", "label")]
     rows += [(f"j{j}", i, "ab"[(i + j) % 2]) for i in range(9) for j in range(3)]
