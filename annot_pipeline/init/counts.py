@@ -30,10 +30,8 @@ NOTE = (
 
 def vote_counts(sheet: Sheet) -> Reading | None:
     """Map counts of labels without judges: a column a label, a row a label, or an object."""
-    if (
-        any("judge" in names.roles(n) and sheet[n].counts for n in sheet.names)
-        or len(sheet.names) > MOST_COLUMNS
-    ):
+    judges = (n for n in sheet.names if "judge" in names.roles(n) and sheet[n].counts)
+    if len(sheet.names) > MOST_COLUMNS or any(judges):
         return None
     reading = _by_key(sheet) or _by_column(sheet) or _by_total(sheet) or _by_row(sheet)
     if reading is not None:
@@ -44,11 +42,8 @@ def vote_counts(sheet: Sheet) -> Reading | None:
 
 def _by_key(sheet: Sheet) -> Reading | None:
     """Map a column of objects that hold a count for each label."""
-    columns = [
-        name
-        for name in sheet.names
-        if COUNT_WORDS & {*names.words(name)} and _are_objects(sheet, name)
-    ]
+    counted = [name for name in sheet.names if COUNT_WORDS & {*names.words(name)}]
+    columns = [name for name in counted if _are_objects(sheet, name)]
     item = item_ids(sheet, columns)
     if len(columns) != 1 or item is None:
         return None
@@ -144,32 +139,17 @@ def _are_parts(total: str, columns: Sequence[str]) -> bool:
 
 def _by_row(sheet: Sheet) -> Reading | None:
     """Map rows that name an item, a label and how many gave it."""
-    counts = [
-        name
-        for name in sheet.names
-        if {*names.words(name)} <= COUNT_WORDS | WHOLES
-        and COUNT_WORDS & {*names.words(name)}
-        and _is_count(sheet, name)
-    ]
-    labels = [
-        name
-        for name in sheet.names
-        if name not in counts
-        and "answer" in names.roles(name)
-        and 0 < sheet[name].n_distinct <= 50
-        and sheet[name].mean_length <= 60
-    ]
+    counted = [name for name in sheet.names if COUNT_WORDS & {*names.words(name)}]
+    counted = [name for name in counted if {*names.words(name)} <= COUNT_WORDS | WHOLES]
+    counts = [name for name in counted if _is_count(sheet, name)]
+    answers = [n for n in sheet.names if n not in counts and "answer" in names.roles(n)]
+    labels = [n for n in answers if 0 < sheet[n].n_distinct <= 50 and sheet[n].mean_length <= 60]
     if len(counts) != 1 or len(labels) != 1:
         return None
     rest = [name for name in sheet.names if name not in (*counts, *labels)]
-    items = [
-        name
-        for name in rest
-        if names_items(name)
-        and not sheet[name].n_blank
-        and sheet[name].n_distinct < len(sheet)
-        and sheet.combinations(name, labels[0]) == len(sheet)
-    ]
+    things = [n for n in rest if names_items(n) and sheet[n].n_distinct < len(sheet)]
+    things = [name for name in things if not sheet[name].n_blank]
+    items = [name for name in things if sheet.combinations(name, labels[0]) == len(sheet)]
     if len(items) != 1:  # a row an item: the count may be of all its answers
         return None
     return _draft(items[0], counts[0], {}, labels[0])

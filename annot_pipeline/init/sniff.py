@@ -36,6 +36,9 @@ RECORDS_LOOKED_AT = 20
 DEEPEST = 4
 """Levels of a document that are searched for records."""
 
+TITLE_CELLS = 1
+"""Filled cells of a line that is no header, but a title above it."""
+
 SHARED_KEYS = 0.5
 """Objects of which two share fewer of their keys are no records of one kind."""
 
@@ -264,6 +267,7 @@ def _read_delimited(path: Path, head: bytes, limit: int) -> Sample:
     delimiter, columns = _delimiter(plain)
     tried = replace(plain, options={"delimiter": delimiter, **plain.options})
     names_found = READERS["csv"](opening_of(tried)).columns
+    _refuse_title(head.decode(encoding, "replace").splitlines()[:ROWS_TRIED], delimiter)
     is_default = delimiter == "," and READERS["csv"](opening_of(plain)).columns == names_found
     options = ({} if is_default else {"delimiter": delimiter}) | plain.options
     planned = read_planned(replace(plain, options=options), head, names_found, limit)
@@ -321,6 +325,20 @@ def _delimiter(sample: Sample) -> tuple[str, int]:
 
 TREC = ("topic", "iteration", "document", "label")
 """Columns of relevance judgments, of which the second says nothing."""
+
+
+def _refuse_title(lines: Sequence[str], delimiter: str) -> None:
+    """Raise UnusableError where lines above the header hold a title: one cell, and blank ones."""
+    cells = [[cell.strip() for cell in line.split(delimiter)] for line in lines]
+    rows = [row for row in cells if row != [""] and not row[0].startswith("#")]  # as readers do
+    n = next((n for n, row in enumerate(rows) if sum(map(bool, row)) > TITLE_CELLS), 0)
+    if n and len(rows[0]) > TITLE_CELLS + 1:
+        header = ", ".join(rows[n])
+        raise UnusableError(
+            f"line {cells.index(rows[n]) + 1} looks like the header ({header}), below a title: "
+            f"delete the lines above it, or write the source by hand with options: {{columns: "
+            f"[{header}], skip_rows: {n + 1}}}"
+        )
 
 
 def _missing_header(sample: Sample, n_columns: int) -> tuple[str, ...] | None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from annot_pipeline.init import OpenError, guess_campaign
 from tests.init.conftest import Guess, write_csv
 from tests.init.guessed import crossed, yes_or_no
 
@@ -83,6 +84,18 @@ def test_single_quotes_and_escapes(tmp_path: Path, guess, comment: str, options)
     of_source = actual.settings.sources[0].options
     assert {name: getattr(of_source, name) for name in options} == options
     assert actual.facts["fates"]["used"] == 40
+
+
+def test_a_title_above_the_header_is_refused(tmp_path: Path) -> None:
+    rows = crossed("judge", "item", "label", label=yes_or_no)
+    path = write_csv(tmp_path / "v.csv", [("Export of X", "", ""), (), ("", "", ""), *rows])
+    with pytest.raises(
+        OpenError, match=r"line 4 looks like the header \(judge, item, label\)"
+    ) as error:
+        guess_campaign([path], tmp_path)
+    assert "columns: [judge, item, label], skip_rows: 3" in str(error.value)
+    comment = write_csv(tmp_path / "w.csv", [("# made by X",), *rows])
+    assert "label: label" in guess_campaign([comment], tmp_path)
 
 
 def test_a_file_without_header_by_its_contents(tmp_path: Path, guess: Callable[..., Guess]) -> None:
