@@ -41,6 +41,17 @@ def test_other_judges_need_no_note(tmp_path: Path, judges: tuple[str, ...]) -> N
     assert "looks like" not in guess_campaign([path], tmp_path)
 
 
+def test_a_last_row_of_totals(tmp_path: Path, guess: Guesses) -> None:
+    header, *rows = [(item, judge, label) for judge, item, label in judged_by("ada", "bea")]
+    end = ("Total", 2, 24)
+    actual = guess(write_csv(tmp_path / "v.csv", [header, *rows, end]))
+    assert (
+        "Total (1 row) looks like a total: where: [{column: item_id, not: [Total]}]" in actual.notes
+    )
+    within = write_csv(tmp_path / "w.csv", [header, end, *rows])
+    assert "looks like" not in guess_campaign([within], tmp_path)
+
+
 def test_a_system_for_practice(tmp_path: Path, guess: Guesses) -> None:
     systems = ("base", "tuned", "practice")
     rows = [(f"j{j}", f"s{i}", s, 3 * i + j) for i in range(4) for j in range(3) for s in systems]
