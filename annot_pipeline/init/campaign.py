@@ -80,8 +80,6 @@ def _answer_expression(source: SourceGuess) -> Any:
 
 FIELDS: dict[str, dict[str, str]] = names.VOCABULARY["placeholders"]
 """Word to what a value of a field that is this word, or it and a number, looks like."""
-
-
 SUMMED = ("item", "segment")
 """Fields of which only the last row may be no thing, but a summary of the others."""
 
@@ -93,10 +91,11 @@ def with_placeholder_notes(source: SourceGuess) -> SourceGuess:
     for field_, column, _ in reading.lines:
         words = FIELDS.get(field_, {})
         counts = sheet[column].counts if words and column in sheet.names else {}
+        likely = counts
         if counts and field_ in SUMMED:  # what stands in the last row alone
             last = sheet.table.column(column)[-1].as_py()
-            counts = counts if counts.get(last) == 1 else {}
-        plain = {v: re.sub(r"[\s_.-]|\d+$", "", v.casefold()) or v.strip() for v in counts}
+            likely = {last: 1} if counts.get(last) == 1 else {}
+        plain = {v: re.sub(r"[\s_.-]|\d+$", "", v.casefold()) or v.strip() for v in likely}
         looks = {value: words[word] for value, word in plain.items() if word in words}
         if looks and len(looks) < len(counts):
             texts = [f"{v} ({counted(counts[v], 'row')}) looks like {looks[v]}" for v in looks]

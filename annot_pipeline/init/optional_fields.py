@@ -190,12 +190,9 @@ def optional_lines(
 
 def _names_an_answer(sheet: Sheet, column: Column, judge: Column, item: Column) -> bool:
     """Return whether a value of a column names one judge and one item, and few rows share one."""
-    is_specific = 2 * column.n_distinct > len(sheet)
-    return (
-        is_specific
-        and not column.is_row_number
-        and all(sheet.determines(column.name, other.name) for other in (judge, item))
-    )
+    if column.is_row_number or 2 * column.n_distinct <= len(sheet):
+        return False
+    return all(sheet.determines(column.name, other.name) for other in (judge, item))
 
 
 def _test_questions(choice: Choice, labels: dict[str, int], item: Column) -> list[Line]:

@@ -1332,6 +1332,3 @@ def unmapped_note(columns: Iterable[Column]) -> list[str]:
         for c in columns
     ]
     return [f"not mapped: {first_of(unmapped, SHOWN_COLUMNS)}"] if unmapped else []
-
-
-__all__ = ["choose_repeats", "is_scale", "read_columns", "read_view", "unmapped_note"]

@@ -44,7 +44,7 @@ def class_codes(name: str) -> list[tuple[object, ...]]:
     return [("doc", "rater", name), *rows]
 
 
-@pytest.mark.parametrize("name", ["topic", "label", "category"])
+@pytest.mark.parametrize("name", ["theme", "label", "category"])
 def test_codes_of_classes_are_labels(tmp_path: Path, guess: Guesses, name: str) -> None:
     assert guess(write_csv(tmp_path / "v.csv", class_codes(name))).fields()["label"] == name
 
