@@ -80,7 +80,9 @@ def test_the_next_step_does_not_pass_over_warnings(actual, step):
     assert told.endswith(f"next: {step}")
 
 
-VOTES = "item,judge,label\n" + "".join(f"i{n},w{judge},yes\n" for n in range(6) for judge in "abc")
+VOTES = "item,judge,label\n" + "".join(
+    f"i{n},w{judge},{'no' if n % 2 else 'yes'}\n" for n in range(6) for judge in "abc"
+)
 FIELDS = {"item": "item", "judge": "judge", "label": "label"}
 STRONG = "a key of the tests, long enough to be one"
 

@@ -23,6 +23,7 @@ from annot_pipeline.methods.rankings.inference import (
     CONFIRMED_SEGMENTS,
     FEW,
     NO_TEST,
+    NO_VARIATION,
     NOT_CONNECTED,
     TESTED,
     TOO_FEW,
@@ -89,7 +90,7 @@ def inference_metrics(inference: RankingInference, is_used: Flags) -> dict[str, 
         "pairs": n_systems * (n_systems - 1) // 2,
         "tested": int((inference.reason == TESTED).sum()) // 2,
         "confirmed": int(inference.is_confirmed.sum()) // 2,
-        "too_few": int((inference.reason == TOO_FEW).sum()) // 2,
+        "too_few": int(np.isin(inference.reason, (TOO_FEW, NO_VARIATION)).sum()) // 2,
     }
 
 
