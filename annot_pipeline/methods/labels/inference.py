@@ -292,8 +292,11 @@ def _fit_families(
     related: RelatedJudges,
     watch: Watch,
 ) -> tuple[ModelFit, ...] | None:
-    """Return fits with the families found; None where there are none, or they do not help."""
-    if not related.n_found:
+    """Return fits with the families found; None where there are none, or they do not help.
+
+    Of one family of all judges nothing says whether it helps, and its fits hardly converge.
+    """
+    if not related.n_found or len({*related.families.tolist()}) == 1:
         return None
     blocks = labels.keep(_as_family_task, related.families)
     models = [fit.params for fit in without]

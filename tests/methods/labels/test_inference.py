@@ -14,6 +14,7 @@ from annot_pipeline.methods.labels.hierarchical import borrowed_counts
 from annot_pipeline.methods.labels.inference import fit_labels, predict_small_task
 from annot_pipeline.methods.labels.item_labels import ItemLabels, UnsupportedClasses
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
+from annot_pipeline.methods.labels.model_fits import watch_nothing
 from annot_pipeline.methods.labels.models import LABEL_MODELS
 from annot_pipeline.methods.labels.published_labels import (
     LabelFit,
@@ -256,6 +257,21 @@ def test_judges_of_one_family_are_published_by_their_votes():
     assert share_right(actual.published, truth) >= share_right(votes, truth) - 0.01
     assert actual.published.max() < 0.95
     assert fit.evidence.n_labels == 0
+
+
+def test_one_family_of_all_judges_is_not_fitted():
+    """Three who agree fully are named as related; nothing could tell whether that helps."""
+    task, names = codes([(i, j, i % 2) for i in range(540) for j in range(3)], 540, 3, 2), []
+
+    def watch(name):
+        names.append(name)
+        return watch_nothing(name)
+
+    fit, _ = infer(task, watch=watch)
+    assert fit.related.n_found
+    assert fit.item_fit.families is None
+    assert names
+    assert not [name for name in names if "related" in name]
 
 
 def test_two_judges_are_published_by_their_votes():
