@@ -93,8 +93,8 @@ def test_what_the_release_has_is_not_new(tmp_path):
 
 def test_without_agreement_or_items_nothing_is_compared(tmp_path):
     assert rows_of(tmp_path, labels("n", "ab", "x", "y")) == []
-    apart = [*labels(None, "ab", "x", "y"), *labels("n", "cd", "x", "y")]
-    assert rows_of(tmp_path, apart) == []
+    differing = [*labels(None, "ab", "x", "y"), *labels("n", "cd", "x", "y")]
+    assert rows_of(tmp_path, differing) == []
     assert rows_of(tmp_path, [*labels(None, "a", "x"), *labels("n", "b", "x")]) == []
 
 
@@ -133,3 +133,15 @@ def test_an_export_with_shuffled_answers_stops_the_build(start_campaign, stage_c
     actual = gate(stage_campaign(bad), "unlike_exports")
     assert actual.level == "error"
     assert actual.detail.startswith("small exports/9.csv -")
+
+
+def test_some_hard_items_stop_no_build(start_campaign, stage_campaign):
+    """In half of 20 new items all judges differ: agreement falls by .64 +- .47 of that before."""
+    rng = random.Random(1)
+    first = {"1.csv": export(rng, 0, shuffled=False), "2.csv": export(rng, 40, shuffled=False)}
+    start_campaign(first)
+    answers = [("xyz" if n % 2 else 3 * "xyz"[n % 3]) for n in range(20)]
+    rows = [f"k{n},{'abc'[j]},{answers[n][j]}\n" for n in range(20) for j in range(3)]
+    built = stage_campaign(first | {"9.csv": "item,judge,label\n" + "".join(rows)})
+    actual = gate(built, "unlike_exports")
+    assert (actual.level, actual.value) == ("pass", 0)

@@ -72,7 +72,7 @@ CHANGES: tuple[Gate[Any], ...] = (
     Gate(
         "unlike_exports", ReleaseChangeMetrics, "lineage",
         "largest share of agreement beyond chance that an export's new judgments lack, against "
-        "those of other items, of {minimum} items or more, beyond its interval",
+        "those of other items, of {minimum} items or more, beyond twice its interval",
         "compare the export with what judges saw: answers may be shifted, shuffled or of another "
         "column; if its items are that hard, raise gates.unlike_exports.error for this build",
         measure_from=since_release(lambda m, least: largest_change(m.unlike_exports, least)),

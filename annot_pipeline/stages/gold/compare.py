@@ -190,7 +190,7 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
     agreement, falls = agreement_changes(changes["agreement_changes"])
     prevalence, shifts = prevalence_changes(changes["prevalence_changes"])
     drift, falls_of_models = mean_changes(changes["model_drift"], "judge")
-    unlike = _by_export(context, release, "unlike_exports")
+    _, unlike = mean_changes(_by_export(context, release, "unlike_exports"), "source_file")
     metrics = ReleaseChangeMetrics(
         released_version=release.version if release else None,
         judges_have_other_names=release is not None and not _same_names(context, release),
@@ -205,7 +205,8 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
         vanished_judgments=changes[VANISHED].to_pylist(),
         dropped_exports=_dropped_exports(context, release) if release else [],
         corrected_judgments=_by_export(context, release, "corrected_judgments").to_pylist(),
-        unlike_exports=mean_changes(unlike, "source_file")[1],
+        # falls of twice their intervals: one of hundreds of exports falls below one by chance
+        unlike_exports=[fall for fall in unlike if fall["low"] > 1.5 * fall["change"]],
     )
     tables = changes | {"agreement_changes": agreement, "prevalence_changes": prevalence}
     tables["model_drift"] = drift

@@ -212,7 +212,7 @@ class ReleaseChangeMetrics(StageMetrics):
         Falls of a model's agreement with people on new items, the largest first.
     unlike_exports
         By how much new judgments of an export agree less than judgments of other items, as a share
-        of the agreement of these, the largest first.
+        of the agreement of these, beyond twice its interval, the largest first.
     doubtful_items
         By task with people who are new or suspected.
     dropped_exports
