@@ -266,8 +266,8 @@ def _on_criteria(sheet: Sheet, answers: Sequence[tuple[Column, Answer]]) -> list
 
 def _same(sheet: Sheet, one: Answer, other: Answer) -> bool:
     """Return whether an answer to each row says what another says, or the opposite."""
-    told = {*zip(_sides(sheet, one), _sides(sheet, other), strict=True)}
-    return len(told) in (len({a for a, _ in told}), len({b for _, b in told}))
+    pairs = {*zip(_sides(sheet, one), _sides(sheet, other), strict=True)}
+    return len(pairs) in (len({a for a, _ in pairs}), len({b for _, b in pairs}))
 
 
 def _sides(sheet: Sheet, answer: Answer) -> list[str | None]:

@@ -519,15 +519,15 @@ class _Reader:
 
         Where one judge gave all rows, other columns than ``thing`` and ``segment`` may be they.
         """
-        found = [c.name for c in (segment, thing) if c is not None]
+        candidates = [c.name for c in (segment, thing) if c is not None]
         if self.is_one_judge:
             listed = [self.sheet[n] for n in thing_columns(self.inputs())]
-            found = [c.name for c in listed if names.roles(c.name) or not _is_free_text(c)]
+            candidates = [c.name for c in listed if names.roles(c.name) or not _is_free_text(c)]
         pairs = [
-            pair for pair in combinations(found[:MOST_JOINED], 2)
+            pair for pair in combinations(candidates[:MOST_JOINED], 2)
             if self.sheet.combinations(*pair) >= ONCE * len(self.sheet)
         ]  # fmt: skip
-        is_unique = any(self.sheet[n].is_unique for n in found)
+        is_unique = any(self.sheet[n].is_unique for n in candidates)
         if len(pairs) != 1 or is_unique or self.judge or OVER in self.sheet.names:
             return []
         for name in pairs[0]:

@@ -287,9 +287,9 @@ def _doubt(reading: Reading, trial: Trial, by_role: ColumnsByRole) -> Question |
         return None
     text = f"no item has two judges, if {name or 'the judge'} judged"
     rest = [o for o in (name, item) if isinstance(o, str)]
-    kept = [Option({"judge": (name,), "item": (str(item),)}, "it is so")] * (len(rest) == 2)
+    options = [Option({"judge": (name,), "item": (str(item),)}, "it is so")] * (len(rest) == 2)
     text += f" {item if isinstance(item, str) else 'them'}"
-    return Question("item", text, kept, "Is it so, or is another column what was judged?")
+    return Question("item", text, options, "Is it so, or is another column what was judged?")
 
 
 SURELY_NAMED = 0.886  # worker_id, participant_id; not user_id

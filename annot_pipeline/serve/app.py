@@ -153,8 +153,8 @@ class _Site:
         """Show items by how doubtful they are; without labels, those with a score, or judgments."""
         release = asked.get("release") or "latest"
         lists = {"items": "labels", "scored": "scores", "judgments": "judgments"}
-        made = (query for query, table in lists.items() if self.pages.n_rows(release, table))
-        template, facts = self.listed(next(made, "judgments"), asked)
+        queries = (query for query, table in lists.items() if self.pages.n_rows(release, table))
+        template, facts = self.listed(next(queries, "judgments"), asked)
         decided = self.decisions.read()
         for row in facts["rows"]:
             own = decided.get((row["task"], row["item"]), [])

@@ -25,10 +25,10 @@ def test_a_judge_whom_nothing_is_compared_with_has_no_figures(stage_campaign):
         assert {judge[name] is None for name in FIGURES} == {judge["judge"] == "d"}
     fields = {"item": "item", "judge": "judge", "label": "label", "truth": "truth"}
     sources = [{"path": "exports/*.csv", "format": "csv", "fields": fields}]
-    known = (
+    with_truth = (
         rows.replace("\n", ",\n").replace("label,", "label,truth").replace("k0,d,x,", "k0,d,x,x")
     )
-    judges = stage_campaign({"a.csv": known}, privacy=privacy, sources=sources).rows("judges")
+    judges = stage_campaign({"a.csv": with_truth}, privacy=privacy, sources=sources).rows("judges")
     assert [judge["judge"] for judge in judges if judge["accuracy"] is None] == []
 
 

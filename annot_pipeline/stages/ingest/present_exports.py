@@ -270,8 +270,8 @@ def unread_files(campaign: LoadedCampaign) -> list[str]:
     own = OwnFolders(campaign.own_folders)
     names = {
         _relative(campaign, path)
-        for place, likely_endings in endings.items()
-        for path in place.iterdir()
+        for parent, likely_endings in endings.items()
+        for path in parent.iterdir()
         if _ending(path) in likely_endings
         and not path.name.startswith(".")
         and path.is_file()
