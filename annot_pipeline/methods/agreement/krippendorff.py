@@ -40,7 +40,7 @@ from annot_pipeline.methods.numerics.bootstrap import (
     weighted,
     weighted_cells,
 )
-from annot_pipeline.methods.numerics.distinct import renumbered_values
+from annot_pipeline.methods.numerics.distinct import renumbered, renumbered_values
 from annot_pipeline.methods.numerics.moments import means, sums
 from annot_pipeline.methods.numerics.whole_numbers import WholeMatrix, WholeNumbers
 
@@ -176,6 +176,19 @@ def pairable(units: Codes, *, n_units: int) -> tuple[npt.NDArray[np.bool_], Code
     enough = np.bincount(units, minlength=n_units) >= 2
     is_pairable = enough[units]
     return is_pairable, (np.cumsum(enough) - 1)[units[is_pairable]]
+
+
+def means_by_judge(
+    units: Codes, judges: Codes, values: Floats, *, n_judges: int
+) -> tuple[Codes, Floats]:
+    """Return units and values, one by each judge of a unit: the mean of several.
+
+    Alpha is defined on one value of each judge: who repeats himself agrees with nobody by that.
+    """
+    cells, groups = renumbered(units * n_judges + judges)
+    if cells.size == units.size:
+        return units, values
+    return cells // n_judges, means(groups, values, n_groups=cells.size)
 
 
 def nominal_within(table: RatingTable, weights: Floats) -> Floats:

@@ -18,8 +18,9 @@ Sources: Passonneau & Carpenter 2013, section 2 (agreement as a mean over pairs 
 (chance by pooled shares); Gwet 2008 and 2014, chapters 4 and 5 (AC1; AC2 with quadratic weights);
 Krippendorff 2011 (alpha). On a continuous scale: scale_agreement, score_differences.
 
-Several judgments of an item by one judge all count, but two by the *same* judge are not a pair
-of judges. Intervals: label_intervals. What is undefined is NaN and has a reason. All is written as
+Several judgments of an item by one judge all count, but two by the *same* judge are no pair, in any
+statistic: rows that were copied move none but by the sizes of samples. What is undefined is NaN and
+has a reason. All is written as
 sums over blocks of items; an item lies in one block. Counts are integers and rows are sorted first,
 so no digit depends on the order of the rows.
 """
@@ -76,7 +77,6 @@ MOST_SHARE = 2 / 3
 ROUNDING = 1e-9
 
 NO_ITEM_SHARED = "no item has labels by two judges"
-NO_ITEM_REPEATED = "no item has two labels"
 ONE_CLASS = "all labels are of one class"
 CERTAIN = "agreement by chance is certain: each judge has labels of one class"
 ALL_AGREE = "all pairs of labels agree"
@@ -97,8 +97,7 @@ class AgreementStatistic:
     value, ci_low, ci_high
         With its 95% interval; NaN where undefined.
     n_items
-        Items it rests on: those with labels by two or more judges; for statistics that take no
-        notice of judges, those with two or more labels.
+        Items it rests on: those with labels by two or more judges.
     n_judges
         Judges of these items.
     reason
@@ -222,8 +221,6 @@ MOST_SHARES = 20_000_000
 """Judges times classes up to which there is Cohen's kappa, which keeps a number for each."""
 TOO_MANY_SHARES = "too many judges and classes"
 
-OF_JUDGES = ("percent_agreement", "pooled_percent_agreement", "cohen_kappa")
-"""Statistics that rest on items with labels by two judges; others on items with two labels."""
 SHARES = ("percent_agreement", "pooled_percent_agreement")
 BY_CLASS_SHARES = ("cohen_kappa", "fleiss_kappa", "alpha_nominal", "alpha_ordinal")
 """Statistics whose expected disagreement vanishes where one class has all labels."""
@@ -330,7 +327,7 @@ def label_agreement(
     a handful of shared labels chance agreement is far too high, and kappa near 0.
 
     Fleiss' kappa for items with different numbers of labels: the observed share is the unweighted
-    mean over items with two or more labels of the share of the item's pairs of labels that agree,
+    mean over items with labels by two judges of the share of the item's pairs of labels that agree,
     chance the sum of squared shares of the labels of these items, each label counting once. With
     one number of labels for every item this is Fleiss 1971.
 
@@ -449,9 +446,7 @@ class _Measured:
     def statistic(self, name: str) -> AgreementStatistic:
         """Return a statistic with its interval, or with the reason why there is none."""
         totals = self.totals
-        counts = (totals.n_several, int(np.count_nonzero(totals.several_judges)))
-        if name in OF_JUDGES:
-            counts = totals.n_shared, int(np.count_nonzero(totals.judge_labels.any(axis=1)))
+        counts = totals.n_shared, int(np.count_nonzero(totals.judge_labels.any(axis=1)))
         coefficient = self.coefficients.get(name)
         if coefficient is None:
             missing = TOO_MANY_SHARES if name == "cohen_kappa" else NO_ORDER
@@ -466,7 +461,7 @@ class _Measured:
     def _undefined(self, name: str, n_items: int) -> str:
         if n_items:
             return CERTAIN if name == "cohen_kappa" else ONE_CLASS
-        return NO_ITEM_SHARED if name in OF_JUDGES else NO_ITEM_REPEATED
+        return NO_ITEM_SHARED
 
     def _no_interval(self, name: str, coefficient: Coefficient, n_items: int) -> str | None:
         """Return why a statistic with a value has no interval; None if it has."""

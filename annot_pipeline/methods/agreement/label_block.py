@@ -1,8 +1,8 @@
 """Labels of some items, counted, and what they, judges and labels move in statistics of agreement.
 
-A pair of labels is two labels of one item; `cross` are pairs of labels by distinct judges, `own`
-pairs of two labels by one judge. Disagreement of a pair is 0 or 1, or with scores of the labels the
-square of their difference.
+A pair of labels is two labels of one item by distinct judges: a judge who repeats himself, or whose
+rows were copied, agrees with nobody by that. Disagreement of a pair is 0 or 1, or with scores of
+the labels the square of their difference.
 
 Each statistic here is 1 - observed / expected disagreement: a weighted mean over pairs of labels,
 over a function of the shares of labels. Its influence values say how far it moves with the weight
@@ -31,22 +31,8 @@ WIDE = 8
 """Items times labels for each cell, up to which a table of all is counted."""
 SHARES_AT_ONCE, PAIRS_AT_ONCE = 2_000_000, 1_000_000
 """Items times classes whose shares are in memory at once, and pairs of cells."""
-
-
-@dataclass(frozen=True)
-class PairSums:
-    """Sums over the pairs of each label with labels of its item; ``(n_cells,)`` each.
-
-    Parameters
-    ----------
-    cross
-        With labels by other judges.
-    own
-        Half of those with labels by the same judge, so that both ends of a pair make one.
-    """
-
-    cross: Floats
-    own: Floats | None
+Weights = Literal["pairs", "items", "labels"]
+"""How pairs of labels weigh: each alike; each item alike; each item by its number of labels."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +99,7 @@ class LabelBlock:
     @cached_property
     def own(self) -> Floats:
         """Return labels of the item by the judge of each cell ``(n_cells,)``."""
-        return self._run_sums(self.counts)
+        return self.run_sums(self.counts)
 
     @cached_property
     def alike(self) -> Floats:
@@ -135,22 +121,23 @@ class LabelBlock:
         return csr_array((counts, cells.judges[runs], ends), (cells.n_items, cells.n_judges))
 
     @cached_property
-    def pairs(self) -> PairSums:
-        """Return pairs of each label."""
-        cross = self.item_labels - self.own
-        return PairSums(cross, (self.own - 1) / 2 if self.has_repeats else None)
+    def pairs(self) -> Floats:
+        """Return pairs of each label ``(n_cells,)``."""
+        return np.asarray(self.item_labels - self.own)
 
     @cached_property
-    def differing(self) -> PairSums:
-        """Return pairs of each label with labels of another class."""
-        cross = self.item_labels - self.alike
-        if not self.has_repeats:
-            return PairSums(cross, None)
-        own = self.own - self.counts
-        return PairSums(cross - own, own / 2)
+    def n_pairs(self) -> Floats:
+        """Return pairs of labels of each item ``(n_items,)``."""
+        return self.item_sums(self.pairs)
 
-    def squares(self, scores: Floats) -> PairSums:
-        """Return sums of squared differences of each label's score to others of its item.
+    @cached_property
+    def differing(self) -> Floats:
+        """Return pairs of each label with labels of another class ``(n_cells,)``."""
+        own = self.own - self.counts if self.has_repeats else 0.0
+        return np.asarray(self.item_labels - self.alike - own)
+
+    def squares(self, scores: Floats) -> Floats:
+        """Return sums of squared differences over pairs of each label ``(n_cells,)``.
 
         Parameters
         ----------
@@ -164,11 +151,10 @@ class LabelBlock:
             score, self.item_labels, total[self.cells.items], squares[self.cells.items]
         )
         if not self.has_repeats:
-            return PairSums(everyone, None)
-        own = self._spread(
-            score, self.own, self._run_sums(weighted), self._run_sums(weighted * score)
+            return everyone
+        return everyone - self._spread(
+            score, self.own, self.run_sums(weighted), self.run_sums(weighted * score)
         )
-        return PairSums(everyone - own, own / 2)
 
     def by_item(self, values: Floats | None) -> Floats:
         """Return sums of values of cells by item ``(n_items,)``; None counts labels."""
@@ -189,14 +175,18 @@ class LabelBlock:
         """Return sums of values of cells by class ``(n_labels,)``."""
         return _sums(self.cells.labels, values, self.cells.n_labels)
 
-    def item_pairs(self, sums: PairSums) -> tuple[Floats, Floats]:
-        """Return sums over pairs of each item ``(n_items,)``: by distinct judges, and all."""
-        cross = self.by_item(self.counts * sums.cross) / 2
-        if sums.own is None:
-            return cross, cross
-        return cross, cross + self.by_item(self.counts * sums.own)
+    def item_sums(self, values: Floats) -> Floats:
+        """Return sums over pairs of each item ``(n_items,)`` of sums over those of each label."""
+        return self.by_item(self.counts * values) / 2
 
-    def _run_sums(self, values: Floats) -> Floats:
+    def pair_weights(self, weights: Weights) -> Floats:
+        """Return the weight of each pair of labels of an item ``(n_items,)``."""
+        if weights == "pairs":
+            return np.ones_like(self.n_pairs)
+        item_weights = self.n if weights == "labels" else np.ones_like(self.n)
+        return np.where(self.n_pairs > 0, item_weights / np.maximum(self.n_pairs, 1), 0.0)
+
+    def run_sums(self, values: Floats) -> Floats:
         """Return sums by item and judge, for each cell ``(n_cells,)``."""
         if self.runs.size == values.size:
             return values
@@ -211,9 +201,6 @@ def _sums(codes: Codes, values: Floats, n: int) -> Floats:
     return np.bincount(codes, values, minlength=n).astype(np.float64, copy=False)
 
 
-Weights = Literal["pairs", "items", "labels"]
-"""How pairs of labels weigh: pairs by distinct judges each alike; all pairs, each item alike; all
-pairs, each item by its number of labels."""
 MOST_JUDGES = 1_000
 """Judges up to which a mean over pairs of judges has an interval: a table of all pairs is read."""
 
@@ -235,7 +222,7 @@ class Coefficient:
     label_values
         ``(n_labels,)`` influence of a label by its class, with mean 0; None without.
     label_weights
-        ``labels``: each label of an item with two or more weighs 1 / ``label_total``; ``items``:
+        ``labels``: each label of an item with pairs weighs 1 / ``label_total``; ``items``:
         each of any item with n weighs 1 / (n ``label_total``).
     label_total
         Labels, or items.
@@ -332,14 +319,14 @@ class _Sums:
     judges: Floats
 
 
-def _powers(block: LabelBlock, cross: Floats, own: Floats | None) -> _Sums:
-    """Return sums of powers; ``cross`` and ``own`` are influences of cells ``(n_cells,)``.
+def _powers(block: LabelBlock, pairs: Floats, labels: Floats | None) -> _Sums:
+    """Return sums of powers; ``pairs`` and ``labels`` are influences of cells ``(n_cells,)``.
 
-    Pairs with other judges count in both cells and once in the item.
+    A pair counts in both cells and once in the item.
     """
-    whole = cross if own is None else cross + own
+    whole = pairs if labels is None else pairs + labels
     cells = block.by_run(whole)
-    items = block.by_item(cross / 2 if own is None else cross / 2 + own)
+    items = block.by_item(pairs / 2 if labels is None else pairs / 2 + labels)
     squares = items**2
     return _Sums(
         float(squares.sum()), float((squares**2).sum()), float((cells**2).sum()),
@@ -348,51 +335,38 @@ def _powers(block: LabelBlock, cross: Floats, own: Floats | None) -> _Sums:
 
 
 def _coefficient_sums(block: LabelBlock, coefficient: Coefficient) -> _Sums:
-    weights = pair_weights(block.n, coefficient.weights) / coefficient.total
+    weights = block.pair_weights(coefficient.weights) / coefficient.total
     scale = (weights / -coefficient.expected)[block.cells.items]
     scale *= block.counts
     scores = coefficient.scores
     differing = block.differing if scores is None else block.squares(scores)
-    mean = coefficient.observed
-    cross = scale * (differing.cross - mean * block.pairs.cross)
-    own: Floats | None = None
-    if coefficient.weights != "pairs" and differing.own is not None and block.pairs.own is not None:
-        own = scale * (differing.own - mean * block.pairs.own)
+    pairs = scale * (differing - coefficient.observed * block.pairs)
+    labels: Floats | None = None
     if coefficient.label_values is not None:
         values = coefficient.label_values / coefficient.label_total
         labels = values[block.cells.labels] * block.counts
         if coefficient.label_weights == "items":
             labels /= block.item_labels
         else:
-            labels *= block.item_labels > 1
-        own = labels if own is None else own + labels
-    return _powers(block, cross, own)
-
-
-def pair_weights(n: Floats, weights: Weights) -> Floats:
-    """Return the weight of each pair of labels of items with n labels ``(n_items,)``."""
-    if weights == "pairs":
-        return np.ones_like(n)
-    several = np.maximum(n, 2)
-    per_pair = 2 / (several - 1) if weights == "labels" else 2 / (several * (several - 1))
-    return np.where(n > 1, per_pair, 0.0)
+            labels *= block.n_pairs[block.cells.items] > 0
+    return _powers(block, pairs, labels)
 
 
 def _cohen_sums(block: LabelBlock, coefficient: Coefficient, judges: JudgeShares) -> _Sums:
     cells, total = block.cells, coefficient.total
     with_others = judge_products(block, judges.shares)
     observed, expected = coefficient.observed, coefficient.expected
-    pairs = block.pairs.cross
-    cross = (block.differing.cross - observed * pairs) / -expected
-    cross -= (observed / expected**2) * (with_others - judges.chance * pairs)
-    cross *= block.counts / total
+    pairs = block.pairs
+    influence = (block.differing - observed * pairs) / -expected
+    influence -= (observed / expected**2) * (with_others - judges.chance * pairs)
+    influence *= block.counts / total
     own = (judges.shares * judges.meetings).sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         values = (judges.meetings - own[:, None]) / judges.weights[:, None]
     values = np.where(judges.weights[:, None] > 0, values, 0.0)
     labels = values[cells.judges, cells.labels] * block.counts * pairs
     labels *= -observed / (expected**2 * total)
-    return _powers(block, cross, labels)
+    return _powers(block, influence, labels)
 
 
 def judge_products(block: LabelBlock, shares: Floats) -> Floats:

@@ -19,38 +19,34 @@ from annot_pipeline.methods.agreement.label_block import (
     JudgeShares,
     LabelBlock,
     item_shares,
-    pair_weights,
 )
 from annot_pipeline.methods.numerics.moments import Additive
 
 
 @dataclass(frozen=True)
 class LabelTotals(Additive):
-    """Counts and sums over items; "several" are items with two labels or more.
+    """Counts and sums over items; those with pairs have labels by two judges.
 
     Parameters
     ----------
-    n_labelled, n_several, n_shared
-        Items with labels, with several, with labels by two judges.
+    n_labelled, n_shared
+        Items with labels, with pairs.
     labels, even_labels
-        ``(n_labels,)`` labels of items with several; and of all items, each item alike.
+        ``(n_labels,)`` labels of items with pairs; and of all items, each item alike.
     pairs, differing
-        Pairs by distinct judges, and those of them whose labels differ.
+        Pairs of labels, and those that differ.
     differing_items, differing_labels
         Pairs of labels that differ, each item alike, and each item by its labels.
     squares
         As ``differing_items``, of squared differences of codes.
     pair_squares
-        Sum over items of squares of their pairs by distinct judges.
+        Sum over items of squares of their pairs.
     judge_labels
         ``(n_judges, n_labels)`` labels by judge, each as often as there are labels of the item by
         other judges.
-    several_judges
-        ``(n_judges,)`` labels of items with several.
     """
 
     n_labelled: int
-    n_several: int
     n_shared: int
     labels: Floats
     even_labels: Floats
@@ -61,40 +57,35 @@ class LabelTotals(Additive):
     squares: float
     pair_squares: float
     judge_labels: Floats
-    several_judges: Floats
 
 
 def label_totals(block: LabelBlock, is_ordinal: bool, has_shares: bool) -> LabelTotals:
     """Return the totals of a block's items; without shares, labels by judge are not by class."""
-    cells, n = block.cells, block.n
-    several = (block.item_labels > 1) * block.counts
-    pairs, _ = block.item_pairs(block.pairs)
-    differing, all_differing = block.item_pairs(block.differing)
-    items, labels = pair_weights(n, "items"), pair_weights(n, "labels")
+    cells, pairs = block.cells, block.n_pairs
+    differing = block.item_sums(block.differing)
+    items, labels = block.pair_weights("items"), block.pair_weights("labels")
     squares = 0.0
     if is_ordinal:
         codes = np.arange(cells.n_labels, dtype=np.float64)
-        squares = _dot(items, block.item_pairs(block.squares(codes))[1])
-    paired = block.counts * block.pairs.cross
+        squares = _dot(items, block.item_sums(block.squares(codes)))
+    paired = block.counts * block.pairs
     width = cells.n_labels if has_shares else 1
     keys = cells.judges * cells.n_labels + cells.labels if has_shares else cells.judges
     judge_labels: Floats = np.bincount(keys, paired, minlength=cells.n_judges * width).astype(
         np.float64
     )
     return LabelTotals(
-        int(np.count_nonzero(n)),
-        int(np.count_nonzero(n > 1)),
+        int(np.count_nonzero(block.n)),
         int(np.count_nonzero(pairs)),
-        block.by_label(several),
+        block.by_label((pairs > 0)[cells.items] * block.counts),
         block.by_label(block.counts / block.item_labels),
         float(pairs.sum()),
         float(differing.sum()),
-        _dot(items, all_differing),
-        _dot(labels, all_differing),
+        _dot(items, differing),
+        _dot(labels, differing),
         squares,
         float((pairs**2).sum()),
         judge_labels.reshape(cells.n_judges, width),
-        block.by_judge(several),
     )
 
 
@@ -116,12 +107,14 @@ class OrdinalSums(Additive):
 
 def ordinal_sums(block: LabelBlock, scores: Floats) -> OrdinalSums:
     """Return the sums of a block; ``scores`` ``(n_labels,)``."""
-    cells, weights = block.cells, pair_weights(block.n, "labels")
+    cells, weights = block.cells, block.pair_weights("labels")
     score = scores[cells.labels]
-    total = block.by_item(score * block.counts)
-    spread = block.item_labels * score - total[cells.items]
+    weighted = score * block.counts
+    spread = block.item_labels * score - block.by_item(weighted)[cells.items]
+    if block.has_repeats:
+        spread -= block.own * score - block.run_sums(weighted)
     gradient = block.by_label(2 * weights[cells.items] * block.counts * spread)
-    squares = block.item_pairs(block.squares(scores))[1]
+    squares = block.item_sums(block.squares(scores))
     return OrdinalSums(_dot(weights, squares), gradient)
 
 
@@ -195,12 +188,12 @@ def chance_coefficients(
     }
     shares = totals.labels / max(n, 1)
     unlike = _unlike(totals.labels)
-    by_items = _ratio(totals.differing_items, totals.n_several)
+    by_items = _ratio(totals.differing_items, totals.n_shared)
     by_labels = _ratio(totals.differing_labels, n)
     correction = n / max(n - 1, 1)
     values = _centered(-2 * shares, shares)
     coefficients["fleiss_kappa"] = Coefficient(
-        "items", totals.n_several, by_items, unlike, None,
+        "items", totals.n_shared, by_items, unlike, None,
         _label_values(by_items, unlike, values), "labels", n,
     )  # fmt: skip
     expected = unlike * correction
@@ -214,7 +207,7 @@ def chance_coefficients(
         scores, sums = ordinal
         coefficients["alpha_ordinal"] = _ordinal_alpha(n, shares, scores, sums)
         width = max(n_labels - 1, 1)
-        observed = _ratio(totals.squares, totals.n_several) / width**2
+        observed = _ratio(totals.squares, totals.n_shared) / width**2
         coefficients["gwet_ac2"] = _gwet(
             totals, even, observed, np.arange(n_labels, dtype=np.float64) / width
         )
@@ -235,7 +228,7 @@ def _gwet(
         expected = 0.0
     values = _centered(-factor * (1 - 2 * shares), shares)
     return Coefficient(
-        "items", totals.n_several, observed, expected, scores,
+        "items", totals.n_shared, observed, expected, scores,
         _label_values(observed, expected, values), "items", totals.n_labelled,
     )  # fmt: skip
 

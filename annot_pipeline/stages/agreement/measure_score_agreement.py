@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from operator import add
+from operator import add, attrgetter
 from typing import Any
 
 import numpy as np
@@ -58,7 +58,7 @@ from annot_pipeline.stages.agreement.score_sums import (
 NO_BLOCK_INTERVAL = "no interval: the task has too many scores to draw pairs of judges again"
 FEW_COMMON = f"no interval: pairs of judges share fewer than {FEW_DRAWN} items on average"
 NO_RANKS = "no two judges scored three common items, each with different scores"
-NO_VALUES = "no item has two scores"
+NO_VALUES = "no item has scores by two judges"
 EQUAL_SCORES = "all scores are equal, or too many differ"
 NO_RATIO = "all scores are equal, some are below 0, or too many differ"
 NO_SD_INTERVAL = "no interval: none is computed for a standard deviation"
@@ -206,7 +206,7 @@ class _Measures:
     def _alphas_of_blocks(self) -> Mapping[Metric, Estimate]:
         scale, n_rounds = self.domain.scale, 1 + self.bootstrap.rounds
         units = self.scores.keep(score_sums.score_units, scale)
-        resamples = self._resamples(f"alphas{self.suffix}", units.map(score_sums.n_units))
+        resamples = self._resamples(f"alphas{self.suffix}", units.map(attrgetter("n_units")))
         n_bytes = (scale.domain.size + 10) * n_rounds * 8
         sums = units.sum(score_sums.alpha_sums, each=resamples, n_bytes=n_bytes)
         [ordinal] = units.sum(score_sums.ordinal_sums, sums, each=resamples, n_bytes=n_rounds * 8)
@@ -269,7 +269,7 @@ class _Measures:
         n_items, n_pairs, squares = (list(values) for values in zip(*totals, strict=True))
         replicates = blocks.sum(score_sums.difference_sums, each=self._resamples(name, n_items))
         inter = differences_of(replicates, sum(squares), n_items=sum(n_items), n_pairs=sum(n_pairs))
-        n_judges = int(rated.shared_judges.sum())
+        n_judges = int(rated.judges.sum())
         yield from difference_rows(self.task, name, inter, n_judges, self.bootstrap.rounds)
 
     def _resamples(self, name: str, n_items: Sequence[int]) -> list[ItemResamples]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from annot_pipeline.methods.agreement.krippendorff import (
     Scale,
     ScoreUnits,
     krippendorff_alpha,
+    means_by_judge,
+    pairable,
 )
 from annot_pipeline.methods.agreement.rating_counts import shared_items
 from annot_pipeline.methods.agreement.scale_agreement import (
@@ -73,10 +76,10 @@ class CodedScores:
     n_units: int
     n_judges: int
 
-    @property
-    def is_pairable(self) -> Flags:
-        """Return whether a score is of a unit with two or more scores, ``(n_scores,)``."""
-        return np.asarray(np.bincount(self.units, minlength=self.n_units)[self.units] >= 2)
+    @cached_property
+    def by_judge(self) -> tuple[Codes, Floats]:
+        """Return units and scores for alpha, one by each judge."""
+        return means_by_judge(self.units, self.judges, self.scores, n_judges=self.n_judges)
 
 
 def coded_scores(
@@ -237,17 +240,18 @@ def scan(rows: pa.Table, suffix: str) -> ScoreDomain:
     coded = CodedTask("", counted)
     judges, criteria = coded["judge"].names, coded.names_or_none("criterion")
     scores = coded_scores(counted, judges, criteria)
-    pairable = scores.scores[scores.is_pairable]
-    values = np.unique(pairable)
+    units, rated = scores.by_judge
+    rated = rated[pairable(units, n_units=scores.n_units)[0]]
+    values = np.unique(rated)
     all_scores = rows["score"].to_numpy()
     return ScoreDomain(
         judges,
         criteria,
         values if values.size <= MOST_VALUES else None,
-        pairable.size,
-        float(pairable.sum()),
-        float(pairable.min(initial=np.inf)),
-        float(pairable.max(initial=-np.inf)),
+        rated.size,
+        float(rated.sum()),
+        float(rated.min(initial=np.inf)),
+        float(rated.max(initial=-np.inf)),
         [float(np.median(scores.scores))] if scores.scores.size else [],
         bool((all_scores == np.round(all_scores)).all()),
         pc.any(pc.invert(rows["kept"])).as_py() or False,
@@ -281,29 +285,18 @@ def _all_z(rows: pa.Table, suffix: str) -> Floats:
 
 @dataclass(frozen=True)
 class RatedUnits(Additive):
-    """Counts units with two or more scores; flags ``(n_judges,)`` are joined by ``+``.
-
-    Parameters
-    ----------
-    n_units
-        Units with two or more scores.
-    judges, shared_judges
-        Judges of these units; judges of units with scores by two or more judges.
-    """
+    """Counts units with scores by two judges; their judges ``(n_judges,)`` are joined by ``+``."""
 
     n_units: int
     judges: Flags
-    shared_judges: Flags
 
 
 def rated_units(scores: CodedScores) -> RatedUnits:
-    """Count the units of a block with two or more scores, and their judges."""
-    judges = np.zeros(scores.n_judges, np.bool_)
-    judges[scores.judges[scores.is_pairable]] = True
-    _, shared = shared_items(
+    """Count the units of a block with scores by two judges, and their judges."""
+    units, judges = shared_items(
         scores.units, scores.judges, n_items=scores.n_units, n_judges=scores.n_judges
     )
-    return RatedUnits(int((np.bincount(scores.units) >= 2).sum()), judges, shared)
+    return RatedUnits(int(units.sum()), judges)
 
 
 @dataclass(frozen=True)
@@ -353,7 +346,7 @@ def alphas_of_block(scores: CodedScores, rounds: Mapping[Metric, Any]) -> Mappin
     """
     alphas: dict[Metric, Any] = {
         metric: krippendorff_alpha(
-            scores.units, scores.scores, n_units=scores.n_units, metric=metric, **arguments
+            *scores.by_judge, n_units=scores.n_units, metric=metric, **arguments
         )
         for metric, arguments in rounds.items()
     }
@@ -363,13 +356,8 @@ def alphas_of_block(scores: CodedScores, rounds: Mapping[Metric, Any]) -> Mappin
 
 
 def score_units(scores: CodedScores, scale: Scale) -> ScoreUnits:
-    """Return the units of a block with two or more scores."""
-    return ScoreUnits.from_scores(scores.units, scores.scores, n_units=scores.n_units, scale=scale)
-
-
-def n_units(units: ScoreUnits) -> int:
-    """Return how many units a block has."""
-    return units.n_units
+    """Return the units of a block with scores by two judges."""
+    return ScoreUnits.from_scores(*scores.by_judge, n_units=scores.n_units, scale=scale)
 
 
 def alpha_sums(units: ScoreUnits, resamples: ItemResamples) -> Floats:

@@ -64,7 +64,7 @@ MEASURE_AGREEMENT = Stage(
     },
     outputs=("agreement",),
     settings=("agreement", "standardize.arithmetic", "seed"),
-    code_version="11",  # intervals of labels are less wide for few judges
+    code_version="12",  # a judge who repeats an answer agrees with nobody by that
     work=measure_agreement_of_tasks,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

@@ -200,9 +200,8 @@ def test_one_judge_is_no_agreement():
     result = agree([0, 1, 2], [0, 0, 0], [0, 1, 1])
     assert all(is_undefined(s) for s in statistics(result).values())
     repeated = agree([0, 0, 1, 1], [0, 0, 0, 0], [0, 0, 1, 1])
-    assert is_undefined(repeated.percent_agreement)
-    assert is_undefined(repeated.cohen_kappa)
-    assert repeated.alpha_nominal.value == 1
+    assert all(is_undefined(s) for s in statistics(repeated).values())
+    assert repeated.alpha_nominal.reason == "no item has labels by two judges"
     assert not np.concatenate(shared_items([0, 0], [3, 3], n_items=1, n_judges=4)).any()
 
 

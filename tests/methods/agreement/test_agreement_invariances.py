@@ -65,6 +65,21 @@ def test_repeats_of_a_judge_are_summed_in_one_order():
     assert len(sums) == 1
 
 
+def test_copies_of_rows_add_no_agreement():
+    """Of every row, or of all rows of one judge: no statistic but alpha's n - 1 sees the first."""
+    items, judges, labels = crowd(3, n_items=40, n_judges=6, per_item=3)
+    once = agree(items, judges, labels)
+    thrice = agree(np.tile(items, 3), np.tile(judges, 3), np.tile(labels, 3))
+    for name in ("percent_agreement", "cohen_kappa", "fleiss_kappa", "gwet_ac1", "gwet_ac2"):
+        assert getattr(thrice, name).value == pytest.approx(getattr(once, name).value), name
+    n = labels.size
+    disagreement = (1 - once.alpha_nominal.value) * n / (n - 1) * (3 * n - 1) / (3 * n)
+    assert thrice.alpha_nominal.value == pytest.approx(1 - disagreement)
+    alone = np.concatenate([np.arange(n), np.flatnonzero(judges == 2)])
+    copied = agree(items[alone], judges[alone], labels[alone])
+    assert copied.alpha_nominal.value == pytest.approx(once.alpha_nominal.value, abs=0.1)
+
+
 @settings(deadline=None, max_examples=50)
 @given(st.integers(0, 2**32 - 1))
 def test_names_do_not_matter(seed):

@@ -134,11 +134,10 @@ def test_a_judge_is_no_pair_with_itself():
     result = agree([0, 0, 0, 1, 1], [0, 0, 1, 0, 0], [0, 1, 0, 1, 1])
     assert result.n_label_pairs == 2
     assert result.percent_agreement.value == result.pooled_percent_agreement.value == 1 / 2
-    # but three ratings of item 0 and two of item 1 as a table of units x ratings
-    share, chance = (1 / 3 + 1) / 2, (2**2 + 3**2) / 5**2
+    share, chance = 1 / 2, (2**2 + 1**2) / 3**2
     assert result.fleiss_kappa.value == pytest.approx((share - chance) / (1 - chance))
-    assert result.alpha_nominal.value == pytest.approx(1 - 4 * (4 / 2) / (5 * 5 - 4 - 9))
-    assert (result.percent_agreement.n_items, result.fleiss_kappa.n_items) == (1, 2)
+    assert result.alpha_nominal.value == pytest.approx(1 - (1 - share) / (2 / 3))
+    assert result.percent_agreement.n_items == result.fleiss_kappa.n_items == 1
 
 
 def test_repeats_weigh_in_both_judges_shares():

@@ -41,8 +41,9 @@ class PlainLoops:
         self.pairs = [
             (a, b)
             for a, b in combinations(range(len(self.rows)), 2)
-            if self.rows[a][0] == self.rows[b][0]
+            if self.rows[a][0] == self.rows[b][0] and self.rows[a][1] != self.rows[b][1]
         ]
+        self.n_pairs = np.bincount([self.rows[a][0] for a, _ in self.pairs], minlength=ITEMS)
         self.met = {}
         for a, b in self.pairs:
             key = frozenset((self.rows[a][1], self.rows[b][1]))
@@ -56,23 +57,20 @@ class PlainLoops:
             i, m, _ = self.rows[row]
             return by_item[i] * by_judge[m] * by_cell[i, m]
 
-        several = [n for n, (i, _, _) in enumerate(self.rows) if self.n[i] > 1]
-        n = len(several)
+        n = sum(self.n_pairs[i] > 0 for i, _, _ in self.rows)
         shares, even = np.zeros(LABELS), np.zeros(LABELS)
         for row, (i, _, k) in enumerate(self.rows):
             even[k] += label(row) / self.n[i]
-            shares[k] += label(row) * (self.n[i] > 1)
+            shares[k] += label(row) * (self.n_pairs[i] > 0)
         shares, even = shares / shares.sum(), even / even.sum()
         ranks = np.cumsum(shares) - shares / 2 - 0.5
         own = self.own_shares(by_item, by_judge, by_cell)
 
-        def mean(weight, distance, between=False):
+        def mean(weight, distance):
             total = whole = 0.0
             for a, b in self.pairs:
                 (i, m, k), (_, o, c) = self.rows[a], self.rows[b]
-                if m == o and between:
-                    continue
-                both = label(a) if m == o else label(a) * by_judge[o] * by_cell[i, o]
+                both = label(a) * by_judge[o] * by_cell[i, o]
                 total += weight(i, m, o) * both * distance(m, o, k, c)
                 whole += weight(i, m, o) * both
             return total / whole
@@ -80,25 +78,26 @@ class PlainLoops:
         def differ(m, o, k, c):
             return float(k != c)
 
-        by_items = mean(lambda i, m, o: 1 / (self.n[i] * (self.n[i] - 1)), differ)
-        by_labels = mean(lambda i, m, o: 1 / (self.n[i] - 1), differ)
-        pooled = mean(lambda i, m, o: 1, differ, between=True)
-        chance = mean(lambda i, m, o: 1, lambda m, o, k, c: own[m] @ own[o], between=True)
+        by_items = mean(lambda i, m, o: 1 / self.n_pairs[i], differ)
+        by_labels = mean(lambda i, m, o: self.n[i] / self.n_pairs[i], differ)
+        pooled = mean(lambda i, m, o: 1, differ)
+        chance = mean(lambda i, m, o: 1, lambda m, o, k, c: own[m] @ own[o])
         unlike = 1 - (shares**2).sum()
         width = LABELS - 1
         squares = mean(
-            lambda i, m, o: 1 / (self.n[i] * (self.n[i] - 1)),
+            lambda i, m, o: 1 / self.n_pairs[i],
             lambda m, o, k, c: ((k - c) / width) ** 2,
         )
         credit = sum(1 - ((k - c) / width) ** 2 for k in range(LABELS) for c in range(LABELS))
         spread = mean(
-            lambda i, m, o: 1 / (self.n[i] - 1), lambda m, o, k, c: (ranks[k] - ranks[c]) ** 2
+            lambda i, m, o: self.n[i] / self.n_pairs[i],
+            lambda m, o, k, c: (ranks[k] - ranks[c]) ** 2,
         )
         hetero = (even * (1 - even)).sum() / (LABELS - 1)
         return {
             "pooled_percent_agreement": 1 - pooled,
             "percent_agreement": 1 - mean(
-                lambda i, m, o: 1 / self.met[frozenset((m, o))], differ, between=True
+                lambda i, m, o: 1 / self.met[frozenset((m, o))], differ
             ),
             "cohen_kappa": 1 - pooled / (1 - chance),
             "fleiss_kappa": 1 - by_items / unlike,
@@ -150,10 +149,8 @@ def test_influence_values_are_derivatives(seed, repeats):
     ones = [np.ones(ITEMS), np.ones(JUDGES), np.ones((ITEMS, JUDGES))]
     values = plain.values(*ones)
     weights = np.zeros((JUDGES, JUDGES))
-    between = {pair: n for pair, n in plain.met.items() if len(pair) > 1}
-    for pair, n in between.items():
-        m, o = pair
-        weights[m, o] = weights[o, m] = 1 / n / len(between)
+    for (m, o), n in plain.met.items():
+        weights[m, o] = weights[o, m] = 1 / n / len(plain.met)
     mean = Coefficient("pairs", 1.0, 1 - values["percent_agreement"], 1.0)
     sums = influence_sums(block, [*coefficients.values()], cohen, (mean, JudgePairs(weights)))
     names = [*coefficients, "cohen_kappa", "percent_agreement"]

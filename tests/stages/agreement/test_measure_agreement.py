@@ -52,6 +52,22 @@ def statistics(built: Built, task: str = "small") -> dict[str, float]:
     return {r["statistic"]: r["value"] for r in built.rows("agreement") if r["task"] == task}
 
 
+def test_a_judge_who_repeats_a_score_agrees_with_nobody(stage_campaign):
+    """His scores of an output count as their mean, as one value in the table of `krippendorff`."""
+    rows = simulated()
+    again = [[*row[:4], (row[4] + 7 * n) % 101, "none"] for n, row in enumerate(rows) if n % 3]
+    rows = [row for row in rows if row[5] == "none"] + again
+    cells: dict[tuple[str, str], list[int]] = {}
+    for judge, _, _, segment, score, _ in rows:
+        cells.setdefault((str(judge), str(segment)), []).append(int(str(score)))
+    judges, segments = (sorted({cell[place] for cell in cells}) for place in (0, 1))
+    table = [[np.mean(cells.get((j, s), [np.nan])) for s in segments] for j in judges]
+    actual = statistics(stage_campaign(export(rows), **SCALAR))
+    for metric in ("ordinal", "interval", "ratio"):
+        expected = krippendorff.alpha(np.array(table), level_of_measurement=metric)
+        assert actual[f"alpha_{metric}"] == pytest.approx(expected, rel=1e-9), metric
+
+
 def test_scores_cut_into_categories(stage_campaign):
     rows = simulated()
     actual = statistics(stage_campaign(export(rows), **SCALAR))
