@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from annot_pipeline.contracts import share_text
@@ -17,10 +18,15 @@ Row = Mapping[str, Any]
 Measure = Callable[[ReleaseChangeMetrics, int], Finding]
 
 
-def since_release(measure: Measure) -> Measure:
-    """Return a measure of changes since the newest release; without one, of nothing."""
+def since_release(measure: Measure, *, by_judge: bool = False) -> Measure:
+    """Return a measure of changes since the newest release; without one, of nothing.
+
+    ``by_judge``: judges, and judgments by their names, are of other names where the key is.
+    """
 
     def measured(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
+        if by_judge and metrics.judges_have_other_names:
+            return Finding(0.0, OTHER_NAMES)
         finding = measure(metrics, minimum)
         return Finding(0.0, NO_RELEASE) if metrics.released_version is None else finding
 
@@ -78,8 +84,6 @@ def certain_share(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
 
 def unseen_judges(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
     """Return the share of the judgments by judges who are new."""
-    if metrics.judges_have_other_names:
-        return Finding(0.0, OTHER_NAMES)
     return _in_worst_task(
         metrics.judge_changes, "unseen_judgments", "judgments", minimum,
         lambda row: (
@@ -91,8 +95,6 @@ def unseen_judges(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
 
 def doubtful_items(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
     """Return the share of items that doubtful people decided, of new ones and of those they met."""
-    if metrics.judges_have_other_names:
-        return Finding(0.0, OTHER_NAMES)
     return _in_worst_task(
         metrics.doubtful_items, "decided", "items", minimum,
         lambda row: (
@@ -102,13 +104,18 @@ def doubtful_items(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
 
 
 def vanished_judgments(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
-    """Return the share of the newest release's judgments that no export holds any more."""
-    if metrics.judges_have_other_names:  # and with them judgments
-        return Finding(0.0, OTHER_NAMES)
-    return _in_worst_task(
-        metrics.vanished_judgments, "vanished", "judgments", minimum,
-        lambda row: f"{row['vanished']:,} of {row['judgments']:,}",
+    """Return the share of the newest release's judgments that no export holds any more.
+
+    Of a task, or of an export: one that was cut is a small part of a large task.
+    """
+    findings = (
+        _in_worst_task(
+            rows, "vanished", "judgments", minimum,
+            lambda row: f"{row['vanished']:,} of {row['judgments']:,}{row.get('of_export', '')}",
+        )
+        for rows in (metrics.vanished_judgments, metrics.vanished_by_export)
     )  # fmt: skip
+    return max(findings, key=attrgetter("value"))
 
 
 def vanished_items(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:

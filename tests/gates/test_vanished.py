@@ -26,6 +26,24 @@ def test_an_export_that_shrank_is_not_published(build_campaign, start_campaign):
     assert '"v0001"' in (folder / "gold" / "latest.json").read_text()
 
 
+def many(first, n=4, judges=("a", "b", "c")):
+    """Exports of ten items each, and the first as it is given."""
+    later = {f"{k}.csv": export(10, half, judges, start=10 * k) for k in range(1, n)}
+    return {"0.csv": first} | later
+
+
+@pytest.mark.parametrize("cut", ["judge,item,label\n", export(4, half), None])
+def test_an_export_that_was_cut_is_a_small_part_of_all(stage_campaign, start_campaign, cut):
+    """30 or 18 of 120 judgments: without a row, cut, or not there."""
+    start_campaign(many(export(10, half)))
+    exports = many(cut)
+    built = stage_campaign({name: text for name, text in exports.items() if text}, gates=NEVER)
+    actual = gate(built, "vanished_judgments")
+    n = 18 if cut and "i000" in cut else 30
+    assert (actual.value, actual.detail) == (n / 30, f"small {n} of 30 of exports/0.csv")
+    assert gate(built, "vanished_items").value == {18: 6, 30: 10}[n] / 40
+
+
 @pytest.mark.slow
 def test_what_one_judge_withdraws_is_counted(stage_campaign, start_campaign):
     """A third of the judgments, and no item."""

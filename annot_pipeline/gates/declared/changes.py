@@ -59,7 +59,7 @@ CHANGES: tuple[Gate[Any], ...] = (
         "task of {minimum} or more",
         "annot diff shows the cause of each change; look at corrected exports, settings and new "
         "judges",
-        measure_from=since_release(label_flips), warn=0.05, error=0.5, minimum=20,
+        measure_from=since_release(label_flips), warn=0.05, error=0.2, minimum=20,
     ),
     Gate(
         "corrected_judgments", ReleaseChangeMetrics, "lineage",
@@ -67,7 +67,7 @@ CHANGES: tuple[Gate[Any], ...] = (
         "worst changed export with {minimum} or more",
         "compare the export with the one before: labels may be swapped, or mapped from another "
         "column; if it is right, raise gates.corrected_judgments.error for this build",
-        measure_from=since_release(corrected_judgments), warn=0.1, error=0.5, minimum=20,
+        measure_from=since_release(corrected_judgments), warn=0.1, error=0.2, minimum=20,
     ),
     Gate(
         "unlike_exports", ReleaseChangeMetrics, "lineage",
@@ -84,7 +84,7 @@ CHANGES: tuple[Gate[Any], ...] = (
         "task of {minimum} or more",
         "look at their verdicts in judges before you trust the changes; if judges are mapped from "
         "another column now, correct the mapping",
-        measure_from=since_release(unseen_judges), warn=0.5, minimum=20,
+        measure_from=since_release(unseen_judges, by_judge=True), warn=0.5, minimum=20,
     ),
     Gate(
         "doubtful_items", ReleaseChangeMetrics, "judge_changes",
@@ -94,7 +94,7 @@ CHANGES: tuple[Gate[Any], ...] = (
         "let judges of the newest release judge some of these items, or mix in known answers; to "
         "build without suspected judges, set quality.suspected: drop in campaign.yaml; to leave "
         "out an export, exclude it in its source",
-        measure_from=since_release(doubtful_items), warn=0, error=0.2, minimum=20,
+        measure_from=since_release(doubtful_items, by_judge=True), warn=0, error=0.2, minimum=20,
     ),
     Gate(
         "model_judge_drift", ReleaseChangeMetrics, "model_drift",
@@ -148,11 +148,12 @@ CHANGES: tuple[Gate[Any], ...] = (
     ),
     Gate(
         "vanished_judgments", ReleaseChangeMetrics, "vanished_judgments",
-        "share of judgments of the newest release that are in no export now, in the worst task of "
-        "{minimum} or more",
+        "share of judgments of the newest release that are in no export now, in the worst task or "
+        "export of {minimum} or more",
         "check whether an export is truncated, was replaced, or no longer matches its path; if the"
         " judgments were withdrawn, raise gates.vanished_judgments.error for this build",
-        measure_from=since_release(vanished_judgments), warn=0.05, error=0.5, minimum=20,
+        measure_from=since_release(vanished_judgments, by_judge=True),
+        warn=0.05, error=0.2, minimum=20,
     ),
     Gate(
         "vanished_items", ReleaseChangeMetrics, "vanished_judgments",
@@ -161,6 +162,6 @@ CHANGES: tuple[Gate[Any], ...] = (
         "check whether an export is truncated, was replaced, or no longer matches its path, or "
         "whether the mapping of item or task changed; if the items were withdrawn, raise "
         "gates.vanished_items.error for this build",
-        measure_from=since_release(vanished_items), warn=0.05, error=0.5, minimum=20,
+        measure_from=since_release(vanished_items), warn=0.05, error=0.2, minimum=20,
     ),
 )  # fmt: skip

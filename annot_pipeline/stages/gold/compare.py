@@ -8,6 +8,7 @@ from __future__ import annotations
 import bisect
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -185,12 +186,14 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
         return context.queries.table(f"audit/{query}", inputs)
 
     changes = {changed: compare(changed, table) for changed, table in COMPARED.items()}
-    changes[VANISHED] = _vanished(context, release)
+    excluded = _not_missed(context, release)
+    changes[VANISHED] = _vanished(context, release, excluded)
+    by_export = partial(_by_export, context, release, excluded)
     new_classes = compare("new_classes", "prevalence")
     agreement, falls = agreement_changes(changes["agreement_changes"])
     prevalence, shifts = prevalence_changes(changes["prevalence_changes"])
     drift, falls_of_models = mean_changes(changes["model_drift"], "judge")
-    _, unlike = mean_changes(_by_export(context, release, "unlike_exports"), "source_file")
+    _, unlike = mean_changes(by_export("unlike_exports"), "source_file")
     metrics = ReleaseChangeMetrics(
         released_version=release.version if release else None,
         judges_have_other_names=release is not None and not _same_names(context, release),
@@ -203,8 +206,9 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
         model_falls=falls_of_models,
         doubtful_items=_doubtful(context, release) if release else [],
         vanished_judgments=changes[VANISHED].to_pylist(),
+        vanished_by_export=by_export("vanished_by_export").to_pylist(),
         dropped_exports=_dropped_exports(context, release) if release else [],
-        corrected_judgments=_by_export(context, release, "corrected_judgments").to_pylist(),
+        corrected_judgments=by_export("corrected_judgments").to_pylist(),
         # falls of twice their intervals: one of hundreds of exports falls below one by chance
         unlike_exports=[fall for fall in unlike if fall["low"] > 1.5 * fall["change"]],
     )
@@ -225,10 +229,13 @@ def _doubtful(context: StageContext, release: Release) -> list[DoubtfulItems]:
     return doubtful_items(context.queries.table("audit/unlike_judges", inputs | released))
 
 
-def _by_export(context: StageContext, release: Release | None, query: str) -> pa.Table:
-    """Return what a query says of the exports that the newest release did not read."""
+def _by_export(
+    context: StageContext, release: Release | None, excluded: pa.Table, query: str
+) -> pa.Table:
+    """Return what a query says of exports that the build or the newest release did not read."""
     sources = release.manifest["sources"] if release else []
     inputs = {
+        "excluded": excluded,
         "released": _released(release, "judgments"),
         "released_lineage": _released(release, "lineage"),
         "released_exports": pa.table(
@@ -253,14 +260,15 @@ def _dropped_exports(context: StageContext, release: Release) -> list[str]:
     return [f"{name} (digest {digest[:16]})" for name, digest in digest_by_name.items()]
 
 
-def _vanished(context: StageContext, release: Release | None) -> pa.Table:
+def _vanished(context: StageContext, release: Release | None, excluded: pa.Table) -> pa.Table:
     """Return the judgments of the newest release that no export holds any more."""
-    names = {"released": "judgments", "released_labels": "labels"}
-    released = {name: _released(release, table) for name, table in names.items()}
-    excluded = {"excluded": _not_missed(context, release)}
+    released = {
+        name: _released(release, table)
+        for name, table in (("released", "judgments"), ("released_labels", "labels"))
+    }
 
     def query_vanished(lineage: pa.Table | StoredTable, tasks: Sequence[str]) -> pa.Table:
-        inputs = {"lineage": lineage, **released, **excluded}
+        inputs = {"lineage": lineage, **released, "excluded": excluded}
         selected = Tasks.from_names(tasks, none=False)
         query = f"audit/{VANISHED}"
         with context.queries.run(query, inputs, tasks=selected, filtered=tuple(released)) as rows:
@@ -343,7 +351,7 @@ COMPARE_RELEASES = Stage(
     inputs=dict.fromkeys([*COMPARED.values(), "lineage"], ()),
     outputs=(*COMPARED, VANISHED),
     settings=(),
-    code_version="12",  # agreement of new exports
+    code_version="13",  # judgments that vanished by export
     work=compare_releases,
     cached=False,  # the newest release is looked at anew each time
     kinds=frozenset({"parquet", "duckdb", "numpy"}),

@@ -9,6 +9,9 @@ from typing_extensions import TypedDict
 
 from annot_pipeline.contracts.stage_metrics import AnsweredShares, StageMetrics
 
+Row = dict[str, Any]
+"""A row of the query that is named as the metric is: sql/audit has its columns."""
+
 
 class Change(TypedDict):
     """A change since the newest release, with its 95% interval."""
@@ -18,55 +21,6 @@ class Change(TypedDict):
     low: float
     high: float
     items: int
-
-
-class LabelChanges(TypedDict):
-    """Items of a task in both releases: those whose label changed, or is or was certain."""
-
-    task: str
-    items: int
-    changed: int
-    first_changed: list[str]
-    certain: int
-    certain_before: int
-
-
-class JudgeChanges(TypedDict):
-    """Judgments of a task, and those of judges whom the newest release does not have."""
-
-    task: str
-    judgments: int
-    unseen_judgments: int
-    unseen_judges: int
-
-
-class VanishedJudgments(TypedDict):
-    """Judgments and items of a task in the newest release, and those that are gone."""
-
-    task: str
-    judgments: int
-    vanished: int
-    items: int
-    vanished_items: int
-    first_vanished: list[str]
-
-
-class CorrectedJudgments(TypedDict):
-    """Judgments of a task that a changed export gave the release, and those corrected since."""
-
-    task: str
-    source_file: str
-    judgments: int
-    corrected: int
-
-
-class ModelVersions(TypedDict):
-    """A model of which another version, prompt or temperature judges than in the release."""
-
-    task: str
-    model: str
-    judges: str
-    released_judges: str
 
 
 class RemovedJudges(TypedDict):
@@ -154,8 +108,8 @@ class CostMetrics(StageMetrics):
     """
 
     stage: ClassVar[str] = "add_up_costs"
-    cost: list[dict[str, Any]]
-    model_cost: list[dict[str, Any]]
+    cost: list[Row]
+    model_cost: list[Row]
     unread_rewards: list[str]
 
 
@@ -166,13 +120,6 @@ class LineageMetrics(StageMetrics):
     stage: ClassVar[str] = "trace_lineage"
     records: int
     lineage_rows: int
-
-
-class NewClass(TypedDict):
-    """A label that is no class of its task in the newest release."""
-
-    task: str
-    label: str
 
 
 class DoubtfulItems(TypedDict):
@@ -204,8 +151,9 @@ class ReleaseChangeMetrics(StageMetrics):
         Labels that judges use, and that are no classes of their task there.
     label_changes, judge_changes, vanished_judgments
         By task.
-    corrected_judgments
-        By task and export.
+    corrected_judgments, vanished_by_export
+        By task and changed export: ``judgments`` that it gave the release, too, and those corrected
+        since; those that it gave the release, and that are in no export now.
     model_versions
         Models that have another version, prompt or temperature.
     model_falls
@@ -224,15 +172,16 @@ class ReleaseChangeMetrics(StageMetrics):
     judges_have_other_names: bool
     agreement_falls: list[Change]
     prevalence_shifts: list[Change]
-    new_classes: list[NewClass]
-    label_changes: list[LabelChanges]
-    judge_changes: list[JudgeChanges]
-    vanished_judgments: list[VanishedJudgments]
-    model_versions: list[ModelVersions]
+    new_classes: list[Row]
+    label_changes: list[Row]
+    judge_changes: list[Row]
+    vanished_judgments: list[Row]
+    model_versions: list[Row]
     model_falls: list[Change]
     doubtful_items: list[DoubtfulItems]
     dropped_exports: list[str] = field(default_factory=list)
-    corrected_judgments: list[CorrectedJudgments] = field(default_factory=list)
+    corrected_judgments: list[Row] = field(default_factory=list)
+    vanished_by_export: list[Row] = field(default_factory=list)
     unlike_exports: list[Change] = field(default_factory=list)
 
 
