@@ -33,13 +33,19 @@ def since_release(measure: Measure, *, by_judge: bool = False) -> Measure:
     return measured
 
 
-def largest_change(changes: Sequence[Change], minimum: int) -> Finding:
+def largest_change(changes: Sequence[Row | Change], minimum: int) -> Finding:
     """Return the largest change of enough items, and each with its interval."""
     changes = [change for change in changes if change["items"] >= minimum]
     texts = [
         f"{c['name']} {c['change']:+.3f} ({c['low']:+.3f} to {c['high']:+.3f})" for c in changes
     ]
     return Finding(abs(changes[0]["change"]) if changes else 0.0, first_of(texts, between="; "))
+
+
+def shifted(metrics: ReleaseChangeMetrics, minimum: int, *, is_system: bool) -> Finding:
+    """Return what moved most in an export: a system, or the scores of the same judges."""
+    moved = [row for row in metrics.shifted_exports if row["is_system"] == is_system]
+    return largest_change(moved, minimum)
 
 
 def new_classes(metrics: ReleaseChangeMetrics) -> Finding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from annot_pipeline.gates.gate import Gate
@@ -14,6 +15,7 @@ from annot_pipeline.gates.since_release import (
     model_drift,
     model_versions,
     new_classes,
+    shifted,
     since_release,
     unseen_judges,
     vanished_items,
@@ -77,6 +79,23 @@ CHANGES: tuple[Gate[Any], ...] = (
         "column; if its items are that hard, raise gates.unlike_exports.error for this build",
         measure_from=since_release(lambda m, least: largest_change(m.unlike_exports, least)),
         warn=0.5, error=0.8, minimum=20,
+    ),
+    Gate(
+        "shifted_scores", ReleaseChangeMetrics, "lineage",
+        "largest change of the mean score that the same judges give, in an export with {minimum} "
+        "scores or more against the others, as a share of the range, beyond twice its interval",
+        "look whether the export has another scale, or its scores are reversed: map it with a "
+        "source of its own; if its items are that different, raise gates.shifted_scores.error",
+        measure_from=partial(shifted, is_system=False), warn=0.15, error=0.3, minimum=20,
+    ),
+    Gate(
+        "shifted_systems", ReleaseChangeMetrics, "lineage",
+        "largest change of a system against the others, in an export with {minimum} answers or "
+        "more of it, as a share of the range of the systems, beyond twice its interval",
+        "look whether systems or sides of the export are swapped, its scores reversed or its "
+        "judges partial; if the systems are that different there, raise "
+        "gates.shifted_systems.error for this build",
+        measure_from=partial(shifted, is_system=True), warn=0.5, error=0.8, minimum=20,
     ),
     Gate(
         "unseen_judges", ReleaseChangeMetrics, "judge_changes",

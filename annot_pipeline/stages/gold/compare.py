@@ -207,6 +207,7 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
         doubtful_items=_doubtful(context, release) if release else [],
         vanished_judgments=changes[VANISHED].to_pylist(),
         vanished_by_export=by_export("vanished_by_export").to_pylist(),
+        shifted_exports=by_export("shifted_exports").to_pylist(),
         dropped_exports=_dropped_exports(context, release) if release else [],
         corrected_judgments=by_export("corrected_judgments").to_pylist(),
         # falls of twice their intervals: one of hundreds of exports falls below one by chance
@@ -243,7 +244,8 @@ def _by_export(
         ),
     }
     for name in ("judgments", "lineage"):
-        inputs[name] = verify_table(context.inputs[name]) if release else GOLD[name].empty()
+        is_needed = release is not None or query == "shifted_exports"  # it compares exports, too
+        inputs[name] = verify_table(context.inputs[name]) if is_needed else GOLD[name].empty()
     return context.queries.table(f"audit/{query}", inputs)
 
 
@@ -351,7 +353,7 @@ COMPARE_RELEASES = Stage(
     inputs=dict.fromkeys([*COMPARED.values(), "lineage"], ()),
     outputs=(*COMPARED, VANISHED),
     settings=(),
-    code_version="13",  # judgments that vanished by export
+    code_version="13",  # judgments that vanished, scores and systems that moved by export
     work=compare_releases,
     cached=False,  # the newest release is looked at anew each time
     kinds=frozenset({"parquet", "duckdb", "numpy"}),

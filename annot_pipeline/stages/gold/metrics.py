@@ -158,6 +158,8 @@ class ReleaseChangeMetrics(StageMetrics):
         Models that have another version, prompt or temperature.
     model_falls
         Falls of a model's agreement with people on new items, the largest first.
+    shifted_exports
+        What moved in an export beyond twice its interval, the largest first.
     unlike_exports
         By how much new judgments of an export agree less than judgments of other items, as a share
         of the agreement of these, beyond twice its interval, the largest first.
@@ -182,6 +184,7 @@ class ReleaseChangeMetrics(StageMetrics):
     dropped_exports: list[str] = field(default_factory=list)
     corrected_judgments: list[Row] = field(default_factory=list)
     vanished_by_export: list[Row] = field(default_factory=list)
+    shifted_exports: list[Row] = field(default_factory=list)
     unlike_exports: list[Change] = field(default_factory=list)
 
 
