@@ -48,6 +48,17 @@ def shifted(metrics: ReleaseChangeMetrics, minimum: int, *, is_system: bool) -> 
     return largest_change(moved, minimum)
 
 
+def copied_answers(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
+    """Return the largest share of an export's scores or preferences by judges who copy."""
+    return _in_worst_task(
+        metrics.copied_answers, "copied", "judgments", minimum,
+        lambda row: (
+            f"{row['copied']:,} of {row['judgments']:,} by {counted(row['judges'], 'judge')}: "
+            f"{row['first']}"
+        ),
+    )  # fmt: skip
+
+
 def new_classes(metrics: ReleaseChangeMetrics) -> Finding:
     """Return the labels that are no classes of their task in the newest release."""
     if metrics.released_version is None:

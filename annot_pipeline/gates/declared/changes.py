@@ -8,6 +8,7 @@ from typing import Any
 from annot_pipeline.gates.gate import Gate
 from annot_pipeline.gates.measures import named, named_by_task
 from annot_pipeline.gates.since_release import (
+    copied_answers,
     corrected_judgments,
     doubtful_items,
     label_flips,
@@ -96,6 +97,14 @@ CHANGES: tuple[Gate[Any], ...] = (
         "judges partial; if the systems are that different there, raise "
         "gates.shifted_systems.error for this build",
         measure_from=partial(shifted, is_system=True), warn=0.5, error=0.8, minimum=20,
+    ),
+    Gate(
+        "copied_answers", ReleaseChangeMetrics, "lineage",
+        "share of scores or preferences by judges whose answers are those of another, in the worst "
+        "export of {minimum} or more",
+        "look whether an export repeats another under other names of judges: exclude it in its "
+        "source; if people copied, leave them out (where, or annot forget)",
+        measure_from=copied_answers, warn=0, error=0.2, minimum=20,
     ),
     Gate(
         "unseen_judges", ReleaseChangeMetrics, "judge_changes",

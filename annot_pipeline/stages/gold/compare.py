@@ -170,6 +170,9 @@ COMPARED = {
 }
 """Queries, with the table that each compares with that of the newest release."""
 
+BETWEEN_EXPORTS = ("shifted_exports", "copied_answers")
+"""Queries that compare exports of one build, too."""
+
 VANISHED = "vanished_judgments"
 """What is asked task by task: of all judgments at once it would hold every id."""
 
@@ -208,6 +211,7 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
         vanished_judgments=changes[VANISHED].to_pylist(),
         vanished_by_export=by_export("vanished_by_export").to_pylist(),
         shifted_exports=by_export("shifted_exports").to_pylist(),
+        copied_answers=by_export("copied_answers").to_pylist(),
         dropped_exports=_dropped_exports(context, release) if release else [],
         corrected_judgments=by_export("corrected_judgments").to_pylist(),
         # falls of twice their intervals: one of hundreds of exports falls below one by chance
@@ -244,7 +248,7 @@ def _by_export(
         ),
     }
     for name in ("judgments", "lineage"):
-        is_needed = release is not None or query == "shifted_exports"  # it compares exports, too
+        is_needed = release is not None or query in BETWEEN_EXPORTS
         inputs[name] = verify_table(context.inputs[name]) if is_needed else GOLD[name].empty()
     return context.queries.table(f"audit/{query}", inputs)
 
@@ -353,7 +357,7 @@ COMPARE_RELEASES = Stage(
     inputs=dict.fromkeys([*COMPARED.values(), "lineage"], ()),
     outputs=(*COMPARED, VANISHED),
     settings=(),
-    code_version="13",  # judgments that vanished, scores and systems that moved by export
+    code_version="13",  # judgments that vanished, scores and systems that moved, copies, by export
     work=compare_releases,
     cached=False,  # the newest release is looked at anew each time
     kinds=frozenset({"parquet", "duckdb", "numpy"}),

@@ -23,22 +23,6 @@ class Change(TypedDict):
     items: int
 
 
-class RemovedJudges(TypedDict):
-    """Judges who do not count by one rule of judge control, and their judgments."""
-
-    judges: int
-    judgments: int
-
-
-class HurriedJudge(TypedDict):
-    """A judge with a ``share`` above half of answers that take less than ``below`` seconds."""
-
-    task: str
-    judge: str
-    share: float
-    below: float
-
-
 @dataclass(frozen=True)
 class JudgeMetrics(StageMetrics):
     """Metrics of ``describe_judges``.
@@ -64,16 +48,8 @@ class JudgeMetrics(StageMetrics):
     alpha: float
     missing_answers: dict[str, AnsweredShares] = field(default_factory=dict)
     failed_judges: dict[str, list[str]] = field(default_factory=dict)
-    removed_judges: dict[str, RemovedJudges] = field(default_factory=dict)
-    hurried_judges: list[HurriedJudge] = field(default_factory=list)
-
-
-class UncountedItems(TypedDict):
-    """Items of a task of which no judgment counts: how many, and the first of them."""
-
-    task: str
-    items: int
-    examples: list[str]
+    removed_judges: dict[str, Row] = field(default_factory=dict)
+    hurried_judges: list[Row] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -90,7 +66,7 @@ class ItemMetrics(StageMetrics):
 
     stage: ClassVar[str] = "describe_items"
     repeated_items: list[str]
-    uncounted_items: list[UncountedItems]
+    uncounted_items: list[Row]
 
 
 @dataclass(frozen=True)
@@ -160,6 +136,8 @@ class ReleaseChangeMetrics(StageMetrics):
         Falls of a model's agreement with people on new items, the largest first.
     shifted_exports
         What moved in an export beyond twice its interval, the largest first.
+    copied_answers
+        By task and export with judges whose answers are another's.
     unlike_exports
         By how much new judgments of an export agree less than judgments of other items, as a share
         of the agreement of these, beyond twice its interval, the largest first.
@@ -185,6 +163,7 @@ class ReleaseChangeMetrics(StageMetrics):
     corrected_judgments: list[Row] = field(default_factory=list)
     vanished_by_export: list[Row] = field(default_factory=list)
     shifted_exports: list[Row] = field(default_factory=list)
+    copied_answers: list[Row] = field(default_factory=list)
     unlike_exports: list[Change] = field(default_factory=list)
 
 

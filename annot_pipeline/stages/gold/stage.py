@@ -34,11 +34,9 @@ from annot_pipeline.runtime.partitions import (
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.stages.gold.metrics import (
     CostMetrics,
-    HurriedJudge,
     ItemMetrics,
     JudgeMetrics,
     LineageMetrics,
-    RemovedJudges,
 )
 from annot_pipeline.stages.ingest.raw_names import raw_names
 from annot_pipeline.stages.shared.name_search import reader_without_names, without_names
@@ -98,15 +96,11 @@ def describe_judges(context: StageContext) -> StageOutput[JudgeMetrics]:
     rules = context.queries.table("gold/judges_of_concern", judges, by_task).to_pylist()
     failed = {row["rule"]: row["names"] for row in rules if row["fails"]}
     removed = {
-        row["rule"]: RemovedJudges(judges=row["removed"], judgments=row["judgments"])
+        row["rule"]: {"judges": row["removed"], "judgments": row["judgments"]}
         for row in rules
         if row["removed"]
     }
-    rows = context.queries.table("gold/hurried_judges", judges).to_pylist()
-    hurried = [
-        HurriedJudge(task=row["task"], judge=row["judge"], share=row["share"], below=row["below"])
-        for row in rows
-    ]
+    hurried = context.queries.table("gold/hurried_judges", judges).to_pylist()
     metrics = JudgeMetrics(quality.alpha, missing, failed, removed, hurried)
     return StageOutput(tables, metrics, documents)
 
