@@ -8,7 +8,7 @@ WITH arrived AS (
     SELECT n.task, n.judgment_id, n.source_file
     FROM lineage AS n
     ANTI JOIN released_exports USING (source_digest)
-    WHERE n.fate = 'used'
+    WHERE n.fate = 'used' AND EXISTS (FROM released_exports)
 ),
 new_judgments AS (
     SELECT a.task, a.judgment_id, a.source_file

@@ -154,7 +154,9 @@ def test_a_file_that_had_rows_of_the_person_only_is_not_warned_of(campaign):
 @pytest.mark.parametrize("leave", ["forget", "prune"])
 def test_status_names_no_diff_with_a_release_that_is_gone(campaign, leave):
     """All labels are others: the gate says to look at the diff, where there is one."""
-    settings = SETTINGS | {"gates": {"label_flips": {"warn": 0.0, "error": None, "minimum": 1}}}
+    gates = {name: {"error": None} for name in ("vanished_judgments", "corrected_judgments")}
+    gates["label_flips"] = {"warn": 0.0, "error": None, "minimum": 1}
+    settings = SETTINGS | {"gates": gates}
     (campaign / "campaign.yaml").write_text(json.dumps(settings))
     rows = without(ROWS).translate(str.maketrans("ab", "ba"))
     (campaign / "exports" / "a.csv").write_text("item,judge,label\n" + rows.split("\n", 1)[1])

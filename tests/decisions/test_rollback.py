@@ -141,7 +141,7 @@ def test_rows_that_where_leaves_out_have_not_vanished(campaign, is_edited):
     """Unless the export is another one: then it may be that nobody meant to leave them out."""
     [source] = SETTINGS["sources"]
     left_out = source | {"where": [{"column": "judge", "not": ["w1"]}]}
-    gates = {"vanished_judgments": {"warn": 0.0, "minimum": 1}}
+    gates = {"vanished_judgments": {"warn": 0.0, "error": None, "minimum": 1}}
     document = SETTINGS | {"sources": [left_out], "gates": gates}
     (campaign / "campaign.yaml").write_text(json.dumps(document))
     if is_edited:

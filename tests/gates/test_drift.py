@@ -142,7 +142,8 @@ def test_drift_flips_and_unseen_judges(build_campaign, start_campaign, stage_cam
         "a.csv": export(40, lambda n: "y" if n < 20 else "xy"[n % 2]),
         "b.csv": export(60, lambda _: "y", ("d", "e"), start=40),
     }
-    unstopped = ("gates.suspected_labels.error=1", "gates.doubtful_items.error=1")
+    stopped_by = ("suspected_labels", "doubtful_items", "label_flips", "corrected_judgments")
+    unstopped = [f"gates.{name}.error=1" for name in stopped_by]
     built = build_campaign(changed, *unstopped)
     assert gate(built, "suspected_labels").value == 0.6
     assert gate(built, "doubtful_items").value == 1
@@ -262,5 +263,5 @@ def test_the_drift_of_models_asks_for_no_judgments_of_people(build_campaign, mon
     monkeypatch.setattr(compare, "_released", logged)
     built = build_campaign({"a.csv": export(4, lambda n: "ab"[n % 2])})
     assert asked.count("labels") == 3, "changes, what vanished, whom to doubt"
-    assert asked.count("judgments") == 3, "what vanished, was corrected, is unlike"
+    assert asked.count("judgments") == 2, "what vanished of tasks, and all that exports are asked"
     assert built.rows("model_drift") == []

@@ -50,7 +50,7 @@ def test_what_one_judge_withdraws_is_counted(stage_campaign, start_campaign):
     start_campaign({"a.csv": export(40, half)})
     built = stage_campaign({"a.csv": export(40, half, ("a", "b"))})
     actual = gate(built, "vanished_judgments")
-    assert (actual.level, actual.value, actual.detail) == ("warn", 1 / 3, "small 40 of 120")
+    assert (actual.level, actual.value, actual.detail) == ("error", 1 / 3, "small 40 of 120")
     assert (gate(built, "vanished_items").level, gate(built, "vanished_items").detail) == (
         "pass", "",
     )  # fmt: skip

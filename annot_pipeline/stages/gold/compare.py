@@ -8,7 +8,6 @@ from __future__ import annotations
 import bisect
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -170,9 +169,6 @@ COMPARED = {
 }
 """Queries, with the table that each compares with that of the newest release."""
 
-BETWEEN_EXPORTS = ("shifted_exports", "copied_answers")
-"""Queries that compare exports of one build, too."""
-
 VANISHED = "vanished_judgments"
 """What is asked task by task: of all judgments at once it would hold every id."""
 
@@ -191,12 +187,22 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
     changes = {changed: compare(changed, table) for changed, table in COMPARED.items()}
     excluded = _not_missed(context, release)
     changes[VANISHED] = _vanished(context, release, excluded)
-    by_export = partial(_by_export, context, release, excluded)
+    sides = _sides(context, release, excluded)
+    by_export = {
+        query: context.queries.table(f"audit/{query}", sides)
+        for query in (
+            "vanished_by_export",
+            "corrected_judgments",
+            "unlike_exports",
+            "shifted_exports",
+            "copied_answers",
+        )
+    }
     new_classes = compare("new_classes", "prevalence")
     agreement, falls = agreement_changes(changes["agreement_changes"])
     prevalence, shifts = prevalence_changes(changes["prevalence_changes"])
     drift, falls_of_models = mean_changes(changes["model_drift"], "judge")
-    _, unlike = mean_changes(by_export("unlike_exports"), "source_file")
+    _, unlike = mean_changes(by_export["unlike_exports"], "source_file")
     metrics = ReleaseChangeMetrics(
         released_version=release.version if release else None,
         judges_have_other_names=release is not None and not _same_names(context, release),
@@ -209,11 +215,11 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
         model_falls=falls_of_models,
         doubtful_items=_doubtful(context, release) if release else [],
         vanished_judgments=changes[VANISHED].to_pylist(),
-        vanished_by_export=by_export("vanished_by_export").to_pylist(),
-        shifted_exports=by_export("shifted_exports").to_pylist(),
-        copied_answers=by_export("copied_answers").to_pylist(),
+        vanished_by_export=by_export["vanished_by_export"].to_pylist(),
+        shifted_exports=by_export["shifted_exports"].to_pylist(),
+        copied_answers=by_export["copied_answers"].to_pylist(),
         dropped_exports=_dropped_exports(context, release) if release else [],
-        corrected_judgments=by_export("corrected_judgments").to_pylist(),
+        corrected_judgments=by_export["corrected_judgments"].to_pylist(),
         # falls of twice their intervals: one of hundreds of exports falls below one by chance
         unlike_exports=[fall for fall in unlike if fall["low"] > 1.5 * fall["change"]],
     )
@@ -234,23 +240,21 @@ def _doubtful(context: StageContext, release: Release) -> list[DoubtfulItems]:
     return doubtful_items(context.queries.table("audit/unlike_judges", inputs | released))
 
 
-def _by_export(
-    context: StageContext, release: Release | None, excluded: pa.Table, query: str
-) -> pa.Table:
-    """Return what a query says of exports that the build or the newest release did not read."""
+def _sides(
+    context: StageContext, release: Release | None, excluded: pa.Table
+) -> dict[str, pa.Table | StoredTable]:
+    """Return judgments and their exports, of the build and of the newest release."""
     sources = release.manifest["sources"] if release else []
-    inputs = {
-        "excluded": excluded,
+    return {
+        "judgments": verify_table(context.inputs["judgments"]),
+        "lineage": verify_table(context.inputs["lineage"]),
         "released": _released(release, "judgments"),
         "released_lineage": _released(release, "lineage"),
         "released_exports": pa.table(
             {"source_digest": pa.array(map(source_digest, sources), TEXT)}
         ),
+        "excluded": excluded,
     }
-    for name in ("judgments", "lineage"):
-        is_needed = release is not None or query in BETWEEN_EXPORTS
-        inputs[name] = verify_table(context.inputs[name]) if is_needed else GOLD[name].empty()
-    return context.queries.table(f"audit/{query}", inputs)
 
 
 def _dropped_exports(context: StageContext, release: Release) -> list[str]:
