@@ -3,8 +3,10 @@
 -- (filename, native_id: as repeated_native_ids.sql gives them).
 --
 -- id: 32 hex digits: the key, and where a file repeats a key, the key with its ordinal there,
--- ordered by answer, so that repeats within a file stay apart whatever the order of rows. Equal
--- answers under one native id that names one judge and item are one.
+-- ordered by answer, so that repeats within a file stay apart whatever the order of rows. If all
+-- records of such a key have a time, in any file, it tells them apart first, so that a file with
+-- some of the answers repeats these. Equal answers under one native id that names one judge and
+-- item are one.
 -- One id in several files: the latest counts (submitted_at, then source, then path); the
 -- others are duplicates where they give the same answer, else superseded. So of an assignment
 -- that was rejected after it had been exported nothing counts.
@@ -20,18 +22,29 @@
 -- pseudonymize: whether judges are pseudonyms; salt: hashed into published ids then, so that
 -- nobody without the key can test a guess of who judged.
 WITH repeated_keys AS (
-    SELECT source_order, file_order, judgment_key
+    SELECT DISTINCT judgment_key
     FROM keyed
     WHERE judgment_key IS NOT NULL AND control <> 'adjudication' AND votes IS NULL
     GROUP BY source_order, file_order, judgment_key
     HAVING count(*) > 1
 ),
+repeated AS (
+    SELECT
+        k.*, i.native_id IS NOT NULL AS is_named,
+        CASE WHEN count(i.native_id) OVER of_key = 0 AND count(k.submitted_at) OVER of_key = count(*) OVER of_key
+            THEN nullif(k.submitted_at, min(k.submitted_at) OVER of_key) END AS later_at
+    FROM keyed AS k
+    SEMI JOIN repeated_keys USING (judgment_key)
+    LEFT JOIN record_files AS f USING (source_order, file_order)
+    LEFT JOIN native_ids AS i ON f.filename = i.filename AND k.native_id = i.native_id
+    WINDOW of_key AS (PARTITION BY k.judgment_key)
+),
 ordinals AS (
     SELECT
-        k.source_order, k.file_order, k.record,
-        CASE WHEN i.native_id IS NULL
+        k.source_order, k.file_order, k.record, k.later_at,
+        CASE WHEN NOT is_named
             THEN row_number() OVER (
-                PARTITION BY k.source_order, k.file_order, k.judgment_key
+                PARTITION BY k.source_order, k.file_order, k.judgment_key, k.later_at
                 ORDER BY k.label NULLS FIRST, k.score NULLS FIRST, k.preference NULLS FIRST,
                     k.strength NULLS FIRST, k.rank NULLS FIRST, k.rank_a NULLS FIRST, k.rank_b NULLS FIRST,
                     k.submitted_at NULLS FIRST, k.seconds NULLS FIRST, k.record
@@ -42,17 +55,14 @@ ordinals AS (
                     k.strength NULLS FIRST, k.rank NULLS FIRST, k.rank_a NULLS FIRST, k.rank_b NULLS FIRST
             )
         END - 1 AS ordinal
-    FROM keyed AS k
-    SEMI JOIN repeated_keys USING (source_order, file_order, judgment_key)
-    LEFT JOIN record_files AS f USING (source_order, file_order)
-    LEFT JOIN native_ids AS i ON f.filename = i.filename AND k.native_id = i.native_id
+    FROM repeated AS k
 ),
 identified AS NOT MATERIALIZED (
     SELECT
         k.*,
         CASE
-            WHEN coalesce(o.ordinal, 0) = 0 THEN k.judgment_key
-            ELSE CAST(left(sha256(k.judgment_key || '#' || o.ordinal), 32) AS UUID)
+            WHEN coalesce(o.ordinal, 0) = 0 AND o.later_at IS NULL THEN k.judgment_key
+            ELSE CAST(left(sha256(concat_ws('#', k.judgment_key, epoch_us(o.later_at), o.ordinal)), 32) AS UUID)
         END AS id,
         coalesce($drop_rejected AND regexp_full_match(k.status, '\s*rejected\s*', 'i'), false)
             AS is_refused

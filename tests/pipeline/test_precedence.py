@@ -48,6 +48,25 @@ def test_submission_time_goes_before_path_order(stage_campaign):
     assert used_answers(built)[("i1", "w1", "late")] == 1
 
 
+@pytest.mark.parametrize(
+    ("repeats", "used"), [("keep", ["x", "y"]), ("first", ["x"]), ("last", ["y"])]
+)
+def test_a_file_with_some_of_the_answers_repeats_these(stage_campaign, repeats, used):
+    """The window of the second file begins at noon: x of the morning is not corrected by it."""
+    fields = {"item": "item", "judge": "judge", "label": "label", "submitted_at": "at"}
+    head = "item,judge,label,at\n"
+    rows = ["i1,w1,x,2024-01-01T08:00:00Z", "i1,w1,y,2024-01-01T20:00:00Z"]
+    built = stage_campaign(
+        {"1.csv": export(rows, head), "2.csv": export([*rows[1:], "i2,w1,z,"], head)},
+        sources=[{"path": "exports/*.csv", "format": "csv", "fields": fields}],
+        tasks=[{"name": "*", "kind": "categorical", "repeats": repeats}],
+    )
+    answers = [label for (item, _, label), n in used_answers(built).items() if item == "i1" and n]
+    assert sorted(answers) == used
+    by_row = {(r["source_file"], r["source_row"]): r["fate"] for r in built.rows("lineage")}
+    assert by_row["exports/1.csv", 1] == ("superseded" if repeats == "last" else "used")
+
+
 def test_an_answer_given_again_after_a_correction(stage_campaign):
     built = stage_campaign(
         {f"{n}.csv": export([f"i1,w1,{label}"]) for n, label in enumerate(("a", "b", "a"))}

@@ -401,7 +401,7 @@ SETTLE_JUDGMENTS = Stage(
     inputs={"record_files": ()},
     outputs=("settled", "tasks", "names", "judge_kinds", "item_texts"),
     settings=("campaign", "tasks", "judges", "privacy", "quality.rejected_assignments"),
-    code_version="22",  # rejected spellings of declared classes
+    code_version="23",  # answers that repeat are told apart by their time
     work=settle_judgments,
     kinds=frozenset({"parquet", "duckdb"}),
 )  # fmt: skip
