@@ -113,3 +113,28 @@ def test_files_beside_exports_that_nobody_reads_are_warned_of(stage_campaign):
     assert (named.level, named.value) == ("warn", 2)
     assert "exports/11-02.csv, exports/12-01.csv" in named.detail
     assert gate("exports/1?-0?.*").level == "pass"
+
+
+def test_files_in_subfolders_of_exports_that_nobody_reads_are_warned_of(
+    stage_campaign, tmp_path, monkeypatch
+):
+    """Not hidden ones, not those that builds write, and none below the folder of a campaign."""
+    unread = ["mail/2026-11-03/n2.csv", "mail/2026-11-03/raw/n3.jsonl.gz"]
+    others = ["mail/.new/a.csv", "mail/2026-11-03/notes.md", "hits/a.csv"]
+    for name in [*unread, *others, "votes.csv", "mail/n1.csv", "mail/two/b.csv"]:
+        path = tmp_path / "campaign" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(export(ROWS))
+
+    def gate(*paths):
+        fields = {"item": "item", "judge": "judge", "label": "label"}
+        sources = [{"path": path, "format": "csv", "fields": fields} for path in paths]
+        staged = stage_campaign({}, sources=sources, store="mail/own")
+        return next(g for g in staged.runs["read_records"].gates if g.name == "unread_files")
+
+    warned = gate("mail/*.csv", "mail/two/*.csv")
+    assert (warned.level, warned.value) == ("warn", 2)
+    assert ", ".join(unread) in warned.detail
+    assert gate("*.csv").level == "pass"
+    monkeypatch.setattr("annot_pipeline.stages.ingest.present_exports.MOST_FOLDERS", 2)
+    assert gate("mail/*.csv", "mail/two/*.csv").value == 1

@@ -213,7 +213,7 @@ RECORDS: tuple[Gate[Any], ...] = (
     Gate(
         "unread_files", RecordMetrics, "record_files",
         "number of files not read, since no source matches",
-        "correct the glob, add a source or an item table for them, or move them away",
+        "correct the glob (as exports/**/*.csv), add a source or item table for them, or move them",
         lambda m: named(m.unread_files), warn=0,
     ),
     Gate(

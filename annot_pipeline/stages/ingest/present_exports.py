@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,8 @@ from annot_pipeline.storage.keys import present_key, published_digest
 
 ENDINGS = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".json", ".parquet", ".xml")
 """Of names of files that look like exports, also with .gz."""
+MOST_FOLDERS = 10_000
+"""As many folders of a glob are searched for files that nobody reads."""
 
 ITEM_ROWS = pa.schema(
     [
@@ -255,19 +257,23 @@ def _digests(
 def unread_files(campaign: LoadedCampaign) -> list[str]:
     """Return the files beside those of a source or item table that nobody reads.
 
-    Beside the matches of a glob they look like exports, as those of the next month may; beside a
-    file that is named they end as it does.
+    Beside the matches of a glob, and in folders below the one that it starts with, they look like
+    exports, as those of the next month may; beside a file that is named they end as it does.
     """
     settings, folder = campaign.settings, campaign.folder
     paths = [*(s.path for s in settings.sources), *(s.path for s in settings.items)]
-    matched = {pattern: glob_exports(folder, pattern)[1] for pattern in paths}
-    read = {path.resolve() for matches in matched.values() for path in matches}
-    endings: dict[Path, set[str]] = {}
-    for pattern, matches in matched.items():
-        for path in filter(Path.is_file, matches):
-            likely = ENDINGS if is_glob(pattern) else (_ending(path),)
-            endings.setdefault(path.parent, set()).update(likely)
+    matched = {pattern: glob_exports(folder, pattern) for pattern in paths}
+    read = {path.resolve() for _, matches in matched.values() for path in matches}
     own = OwnFolders(campaign.own_folders)
+    endings: dict[Path, set[str]] = {}
+    for pattern, (start, matches) in matched.items():
+        parents = {path.parent: _ending(path) for path in filter(Path.is_file, matches)}
+        # batches of HITs and notebooks lie below the folder of the campaign
+        if is_glob(pattern) and not folder.resolve().is_relative_to(start.resolve()):
+            parents |= dict.fromkeys(_folders_below(start, own), "")
+        for parent, ending in parents.items():
+            likely = ENDINGS if is_glob(pattern) else (ending,)
+            endings.setdefault(parent, set()).update(likely)
     names = {
         _relative(campaign, path)
         for parent, likely_endings in endings.items()
@@ -279,6 +285,14 @@ def unread_files(campaign: LoadedCampaign) -> list[str]:
         and own.holder(path.resolve(), path.stat()) is None
     }
     return sorted(names, key=natural_key)
+
+
+def _folders_below(start: Path, own: OwnFolders) -> Iterator[Path]:
+    """Yield a folder and those below it, without hidden ones and those that builds write."""
+    for folder, names, _ in islice(os.walk(start), MOST_FOLDERS):
+        yield Path(folder)
+        paths = {name: Path(folder, name).resolve() for name in sorted(names) if name[0] != "."}
+        names[:] = [name for name, path in paths.items() if path not in own.folders.values()]
 
 
 def check_exports(campaign: LoadedCampaign) -> None:
