@@ -20,9 +20,9 @@ from annot_pipeline.stages.rankings.metrics import SegmentRankMetrics, SystemRan
 from annot_pipeline.stages.scores.metrics import ItemScoreMetrics
 
 
-def named(names: Sequence[str]) -> Finding:
-    """Return how many names there are, and the first of them."""
-    return Finding(len(names), first_of(names))
+def named(names: Sequence[str], n: int | None = None) -> Finding:
+    """Return how many names there are (``n``, if texts stand for several), and the first."""
+    return Finding(len(names) if n is None else n, first_of(names))
 
 
 def named_by_task(names: Mapping[str, Sequence[str]], between: str = " ") -> Finding:

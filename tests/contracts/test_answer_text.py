@@ -18,6 +18,7 @@ import pytest
 from annot_pipeline.config import Source
 from annot_pipeline.contracts.answer_text import answer_text, number_text, value_text
 from annot_pipeline.exports import READERS, Opening
+from annot_pipeline.stages.ingest.judgment_audits import SHOW_NAMES
 from annot_pipeline.stages.ingest.raw_names import look_alikes
 from annot_pipeline.stages.ingest.read_records import read_records
 
@@ -225,6 +226,32 @@ def test_look_alikes_know_numbers_blanks_and_forms() -> None:
     ):  # fmt: skip
         assert len(look_alikes(alike)) == 1, alike
     assert look_alikes(["1", "10", "1.5", "a", "b", "é", "e"]) == []
+
+
+def test_systems_and_judges_that_look_alike_are_warned_of(stage_campaign) -> None:
+    """Systems are named; judges with pseudonyms are counted, with the command that names them."""
+    fields = {"judge": "judge", "segment": "segment", "system_a": "a", "system_b": "b"}
+    won = {"column": "won", "map": {"left": "a", "right": "b"}}
+    source = {"path": "exports/*.csv", "format": "csv", "fields": fields | {"preference": won}}
+    judges = [f"{'aA'[n % 2]}nna{n // 2}" for n in range(8)] + ["ANNA0"]
+    rows = [f"{judge},s{n % 3},X,y,left" for n, judge in enumerate(judges)]
+    export = "\n".join(["judge,segment,a,b,won", *rows, "dora,s0,x,Y,right", ""])
+
+    def warned(is_hidden: bool) -> Any:
+        pseudonymize = f"privacy.pseudonymize={str(is_hidden).lower()}"
+        staged = stage_campaign({"a.csv": export}, pseudonymize, sources=[source])
+        return next(g for g in staged.runs["settle_judgments"].gates if g.name == "look_alikes")
+
+    hidden = warned(True)
+    assert (hidden.value, hidden.detail) == (
+        6,
+        f"4 groups of judge names ({SHOW_NAMES}), system 'X' / 'x', system 'Y' / 'y'",
+    )
+    names = [f"judge 'Anna{n}' / 'anna{n}'" for n in range(1, 4)]
+    assert "--set privacy.pseudonymize=false" in SHOW_NAMES
+    shown = warned(False)
+    assert shown.value == 6
+    assert shown.detail.startswith(", ".join(["judge 'ANNA0' / 'Anna0' / 'anna0'", *names]))
 
 
 def test_twelve_digits_are_no_milliseconds(stage_campaign) -> None:

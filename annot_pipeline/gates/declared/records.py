@@ -140,7 +140,7 @@ RECORDS: tuple[Gate[Any], ...] = (
         "look_alikes", JudgmentMetrics, "settled",
         "number of similar but different spellings of names or labels",
         "they count as different; map them to one spelling if they mean the same",
-        lambda m: named(m.look_alikes), warn=0,
+        lambda m: named(m.look_alikes, m.n_look_alikes), warn=0,
     ),
     Gate(
         "judges_as_items", JudgmentMetrics, "settled",

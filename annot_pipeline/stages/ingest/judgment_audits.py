@@ -5,7 +5,7 @@ What does not belong here: how judgments get their ids and fates (judgments).
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import FATES, TEXT
-from annot_pipeline.errors import first_of, row_and_line
+from annot_pipeline.errors import counted_kind, first_of, row_and_line
 from annot_pipeline.runtime.context import Document, StageContext
 from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.stages.ingest.archived_lines import MOST_BYTES, export_lines
@@ -32,6 +32,7 @@ CLASSES = "classes"
 UNDECLARED, MOST_OF_LABEL = "label is not a declared class", 60
 """Begins the reason of a rejected record, with so many characters of the label
 (sql/ingest/key_records.sql)."""
+SHOW_NAMES = "annot validate --set privacy.pseudonymize=false"
 
 
 def classes_by_task(named: pa.Table) -> dict[str, int]:
@@ -173,42 +174,42 @@ def rejections_with_lines(
         rows.setdefault(key, set()).add(kind["source_row"])
     lines: dict[tuple[int, str], dict[int, int]] = {}
     for key, row_numbers in rows.items():
-        archive_path = archived(context.store.archive, exports[key]["source_sha256"])
-        source = settings.sources[key[0]]
-        lines[key] = export_lines(
-            archive_path, key[1], source, settings.limits, row_numbers, MOST_BYTES
+        path = archived(context.store.archive, exports[key]["source_sha256"])
+        source, limits = settings.sources[key[0]], settings.limits
+        lines[key] = export_lines(path, key[1], source, limits, row_numbers, MOST_BYTES)
+    return [
+        Rejections(
+            kind=kind["kind"],
+            records=kind["records"],
+            reason=kind["reason"],
+            source_file=name,
+            source_row=row,
+            line=line,
+            example=f"{name} {row_and_line(row, line)}",
         )
-    kinds = []
-    for kind in rejections:
-        name, row = kind["source_file"], kind["source_row"]
-        line = lines[kind["source_order"], name].get(row)
-        kinds.append(
-            Rejections(
-                kind=kind["kind"],
-                records=kind["records"],
-                reason=kind["reason"],
-                source_file=name,
-                source_row=row,
-                line=line,
-                example=f"{name} {row_and_line(row, line)}",
-            )
-        )
-    return kinds
+        for kind in rejections
+        for name, row in [(kind["source_file"], kind["source_row"])]
+        for line in [lines[kind["source_order"], name].get(row)]
+    ]
 
 
-def all_look_alikes(names: StoredTable) -> list[str]:
-    """Return look-alike names, by what they name; a judge's own name is not told."""
+def all_look_alikes(names: StoredTable, *, hide_judges: bool) -> tuple[int, list[str]]:
+    """Return the number of groups of look-alike names, and texts on them by what they name.
+
+    Names of judges who have pseudonyms are only counted.
+    """
     hashes = ["what", "name_hash", "appearance_hash"]
     alike = may_be_alike(read_groups(names, hashes))
-    names_by_kind: dict[str, list[str]] = {"task": [], "label": [], "item": [], "judge": []}
+    names_by_kind: dict[str, list[str]] = defaultdict(list)
     for rows in read_groups(names) if len(alike) else ():
         for row in rows.filter(pc.is_in(rows["appearance_hash"], alike)).to_pylist():
             names_by_kind[row["what"]].append(row["name"])
-    return [
-        f"{what} {'names' if what == 'judge' else group}"
-        for what in sorted(names_by_kind)
-        for group in look_alikes(names_by_kind[what])
-    ]
+    groups = {what: look_alikes(names_by_kind[what]) for what in sorted(names_by_kind)}
+    n_hidden = len(groups.pop("judge", ())) if hide_judges else 0
+    texts = [f"{what} {group}" for what, group_texts in groups.items() for group in group_texts]
+    if n_hidden:
+        texts.insert(0, f"{counted_kind(n_hidden, 'groups of judge names')} ({SHOW_NAMES})")
+    return n_hidden + sum(map(len, groups.values())), texts
 
 
 def judges_as_items(names: StoredTable) -> int:

@@ -51,7 +51,7 @@ from annot_pipeline.stages.ingest.judgment_audits import (
 )
 from annot_pipeline.stages.ingest.metrics import JudgmentMetrics
 from annot_pipeline.stages.ingest.parsed_exports import ANY_RECORD
-from annot_pipeline.stages.ingest.raw_names import names_of, raw_names
+from annot_pipeline.stages.ingest.raw_names import NAME_COLUMNS, names_of, raw_names
 from annot_pipeline.stages.ingest.repeated_answers import repeated_answers
 from annot_pipeline.stages.ingest.resolve_tasks import resolve_tasks, unused_settings
 from annot_pipeline.stages.shared.account_records import whole_account
@@ -127,7 +127,8 @@ def settle_judgments(context: StageContext) -> StageOutput[JudgmentMetrics]:
     fates = {fate: sum(row[fate] for row in accounting) for fate in FATES}
     n_records = tables["settled"].rows
     context.progress(f"{counted(n_records, 'record')}: {fates_text(fates)}")
-    [alike] = context.run([partial(all_look_alikes, tables["names"])])
+    is_hidden = settings.privacy.pseudonymize
+    [alike] = context.run([partial(all_look_alikes, tables["names"], hide_judges=is_hidden)])
     [n_swapped] = context.run([partial(judges_as_items, tables["names"])])
     metrics = JudgmentMetrics(
         records=n_records,
@@ -148,7 +149,8 @@ def settle_judgments(context: StageContext) -> StageOutput[JudgmentMetrics]:
             if row["assumed_low"] is not None
         ],
         guessed_tasks=[row["task"] for row in tasks.to_pylist() if row["guessed"]],
-        look_alikes=alike,
+        n_look_alikes=alike[0],
+        look_alikes=alike[1],
         judges_as_items=n_swapped,
         undeclared_classes=undeclared_classes(audits, tasks, tables["settled"]),
         respelled_classes=respelled_classes(audits, tables["settled"], tasks),
@@ -366,7 +368,7 @@ def _settle(
         judgments_file = place_partition(
             folder, "settled", key, lambda path: write_table(path, table)
         )
-    named = read_table(judgments_file.path, ["task", "label", "item", "judge", "fate"])
+    named = read_table(judgments_file.path, [*NAME_COLUMNS, "fate"])
     named = named.filter(pc.invert(is_in(named["fate"], UNREAD_FATES)))
     names = write_partition(folder, "names", key, partial(iter, [names_of(named)]))
     audit = audit_records(queries, judgments_file, ordered, inputs["tasks"])
@@ -401,7 +403,7 @@ SETTLE_JUDGMENTS = Stage(
     inputs={"record_files": ()},
     outputs=("settled", "tasks", "names", "judge_kinds", "item_texts"),
     settings=("campaign", "tasks", "judges", "privacy", "quality.rejected_assignments"),
-    code_version="23",  # answers that repeat are told apart by their time
+    code_version="23",  # times tell answers that repeat apart; look-alike systems
     work=settle_judgments,
     kinds=frozenset({"parquet", "duckdb"}),
 )  # fmt: skip

@@ -131,6 +131,9 @@ class JudgmentMetrics(StageMetrics):
         Rows of `account_records.whole_account`, one per export.
     kinds, used_judges
         Kind of each task, and whose judgments it uses: of all, human, or model.
+    look_alikes, n_look_alikes
+        Similar but different names, and their number; those of judges who have pseudonyms are
+        counted in one text.
     undeclared_models
         Of judges who are named like language models and count as people, by published name: the
         family of models, and the number of records.
@@ -152,6 +155,7 @@ class JudgmentMetrics(StageMetrics):
     assumed_scales: list[str]
     guessed_tasks: list[str]
     look_alikes: list[str]
+    n_look_alikes: int
     judges_as_items: int
     undeclared_classes: dict[str, int]
     respelled_classes: list[RespelledClass]

@@ -125,8 +125,10 @@ LATIN_TWINS = str.maketrans(
 """Letters of other scripts that look like Latin ones."""
 
 
+NAME_COLUMNS = ("task", "label", "item", "judge", "system", "system_a", "system_b")
+"""Columns of records that hold names."""
 NAMES = pa.schema([("what", TEXT), ("name", TEXT), ("name_hash", INT), ("appearance_hash", INT)])
-"""Names of tasks, labels, items and judges (`what`), once each."""
+"""Names of tasks, labels, items, judges and systems (`what`), once a column."""
 
 
 def names_of(rows: pa.Table) -> pa.Table:
@@ -135,13 +137,13 @@ def names_of(rows: pa.Table) -> pa.Table:
     Parameters
     ----------
     rows
-        ``task``, ``label``, ``item``, ``judge`` of records that are not rejected.
+        `NAME_COLUMNS` of records that are not rejected.
     """
     tables = []
-    for what in ("task", "label", "item", "judge"):
-        names = sorted(name for name in pc.unique(rows[what]).to_pylist() if name is not None)
+    for column in NAME_COLUMNS:
+        names = sorted(name for name in pc.unique(rows[column]).to_pylist() if name is not None)
         tables.append(pa.table({
-            "what": pa.repeat(what, len(names)), "name": pa.array(names, TEXT),
+            "what": pa.repeat(column.partition("_")[0], len(names)), "name": pa.array(names, TEXT),
             "name_hash": [_hash(name) for name in names],
             "appearance_hash": [_hash(appearance(name)) for name in names],
         }, schema=NAMES))  # fmt: skip
