@@ -50,7 +50,7 @@ from annot_pipeline.stages.gold.compare import forgotten_judges
 from annot_pipeline.stages.ingest.metrics import ExportMetrics
 from annot_pipeline.storage.candidates import SHORT, Candidates, candidate_steps
 from annot_pipeline.storage.catalog import is_catalog_of
-from annot_pipeline.storage.exclusions import exclusions
+from annot_pipeline.storage.exclusions import ALL_NOTE, exclusions
 from annot_pipeline.storage.files import TEMPORARY, file_sha256, regular
 from annot_pipeline.storage.keys import derive, refuse_other_key
 from annot_pipeline.storage.manifest import written_in
@@ -332,11 +332,11 @@ def _with_candidate(draft: _Draft, failed: GateError, *, keep: bool) -> GateErro
     do = "; ".join(candidate_steps(candidate.manifest, build.campaign.typed))
     do = do or f"open {candidate.folder / 'report.html'}"
     lines, parent = exclusions_since(build.campaign, draft.parent, candidate), draft.parent
-    new = new_exports(parent.manifest, candidate.manifest) if parent else {}
-    what = f"new or changed since {parent and parent.version}"
+    what = "most rows are by judges whom a failed gate names"
+    if parent and new_exports(parent.manifest, candidate.manifest):
+        what = f"new or changed since {parent.version}"
     failed.problems += (
-        *(Problem(name, what if name in new else "most rows are by judges whom a failed gate names",
-                  do=f"to build without it, add to its source: {line}")
+        *(Problem(name, what, do=f"to build without it, add to its source: {line}")
           for name, line in [*lines.items()][:SHOWN_VALUES]),
         Problem("candidate", f"the tables are in {candidate.folder}", do=do),
     )  # fmt: skip
@@ -348,13 +348,16 @@ def exclusions_since(
 ) -> dict[str, str]:
     """Return by name the lines that exclude exports that may have failed a build.
 
-    They are those that the release before does not have, and those mostly by judges whom a failed
-    gate names: a release of other settings may have read them.
+    They are those that the release before does not have; without any, those mostly by judges whom
+    a failed gate names: a release of other settings may have read them.
     """
     if parent is None:
         return {}
     new = new_exports(parent.manifest, candidate.manifest)
-    return exclusions(campaign, new | _exports_of_judges(candidate))
+    lines = exclusions(campaign, new or _exports_of_judges(candidate))
+    n_exports = sum(source["kind"] == "judgments" for source in candidate.manifest["sources"])
+    note = f"  {ALL_NOTE}" if len(lines) == n_exports else ""
+    return {name: f"{line}{note}" for name, line in lines.items()}
 
 
 def _exports_of_judges(candidate: Release) -> dict[str, str]:

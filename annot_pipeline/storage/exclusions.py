@@ -9,6 +9,7 @@ from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.storage.archive import glob_exports
 
 ELEMENT_NOTE = "# one more element of the list exclude"
+ALL_NOTE = "# excluding every export leaves nothing to build"
 
 
 def exclusions(

@@ -22,6 +22,7 @@ from annot_pipeline.commands.status import status
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError, GateError, StoreError
 from annot_pipeline.storage.candidates import CANDIDATES, MOST, Candidates
+from annot_pipeline.storage.exclusions import ALL_NOTE
 from annot_pipeline.storage.files import atomic_directory, file_sha256
 from annot_pipeline.storage.releases import Releases
 from annot_pipeline.version import numeric_packages
@@ -154,6 +155,20 @@ def test_an_export_that_a_release_has_is_named_where_a_gate_names_its_judges(tmp
     assert error.count("add to its source: exclude: [{digest") == 1
     document = status(load_campaign(tmp_path))
     assert list(document["candidate"]["exclude"]) == ["exports/b.csv"]
+    # who copies all lines of a night that is stopped must not exclude the nights before
+    (tmp_path / "exports" / "c.csv").write_text(MORE)
+    error = str(stopped(tmp_path))
+    assert re.findall(r"exports/.\.csv: (?:new|most) .*", error) == [
+        "exports/c.csv: new or changed since v0001"
+    ]
+    assert ALL_NOTE not in error
+
+
+def test_lines_that_exclude_every_export_say_so(campaign):
+    (campaign / "exports" / "a.csv").write_text(EXPORT.replace("a\n", "b\n", 1))
+    assert str(stopped(campaign)).count(ALL_NOTE) == 2
+    lines = status(load_campaign(campaign))["candidate"]["exclude"].values()
+    assert [line.rpartition("  ")[2] for line in lines] == [ALL_NOTE] * 2
 
 
 def test_the_first_build_that_is_stopped_names_no_export_to_leave_out(tmp_path):
