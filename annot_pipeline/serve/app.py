@@ -147,7 +147,10 @@ class _Site:
         facts = self._facts(asked)
         chosen = {name: asked.get(name, "") for name in LISTS[query][1].split()}
         rows = self.pages.listed(query, facts["version"], chosen, facts["page"])
-        return query, facts | {"rows": rows, "chosen": chosen, "verdicts": VERDICTS}
+        facts |= {"rows": rows, "chosen": chosen, "verdicts": VERDICTS}
+        if query == "judgments":
+            facts["others"] = self.pages.listed("other_fates", facts["version"], chosen, 0)
+        return query, facts
 
     def items(self, asked: dict[str, str]) -> tuple[str, dict[str, Any]]:
         """Show items by how doubtful they are; without labels, those with a score, or judgments."""

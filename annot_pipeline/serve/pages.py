@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
+from operator import itemgetter
 from typing import Any
 
 import pyarrow.compute as pc
@@ -34,12 +35,14 @@ MASKED = "(name not shown)"
 SHORTEST = 3
 """Characters of a name that is looked for in other cells: a judge named 1 is in every number."""
 Document = dict[str, Any]
+place_of = itemgetter("source_file", "source_digest", "source_row")
 
 LISTS = {
     "items": ("labels label_distributions items judgments", "task label judge words uncertain"),
     "scored": ("scores judgments items", "task item words"),
     "judges": ("judges", "task judge verdict dropped"),
     "judgments": ("judgments lineage labels", "task item judge fate answer"),
+    "other_fates": ("lineage", "task item judge fate"),
 }
 """Lists of rows, most doubtful first, by their query: the tables that it reads, and its filters."""
 
@@ -118,16 +121,11 @@ class Pages:
         if not classes and not judgments:
             problem = Problem(f"{task}/{item}", "no judgment is about it")
             raise StoreError(f"{version} has no such item", [problem])
-        places = {
-            (row["source_file"], row["source_digest"], row["source_row"])
-            for row in judgments
-            if row["source_file"] is not None
-        }
+        places = {place_of(row) for row in judgments if row["source_file"] is not None}
         manifest = self.release(version).manifest
         lines = released_lines(self.campaign, manifest, MOST_BYTES // 16)(places)
         for row in judgments:
-            location = (row["source_file"], row["source_digest"], row["source_row"])
-            row["line"] = lines.get(location)
+            row["line"] = lines.get(place_of(row))
         scores = self.listed("scored", version, named, 0)
         return {"classes": classes, "texts": texts, "judgments": judgments, "scores": scores}
 
@@ -139,9 +137,8 @@ class Pages:
 
     def classes(self, version: str, task: str) -> list[str]:
         """Return the classes of a task in their order."""
-        rows = self.release(version).table("prevalence").to_pylist()
-        own = [row for row in rows if row["task"] == task]
-        return [row["label"] for row in sorted(own, key=lambda row: row["label_order"])]
+        rows = self.release(version).table("prevalence").sort_by("label_order").to_pylist()
+        return [row["label"] for row in rows if row["task"] == task]
 
     def _causes(self, version: str, task: str | None, item: str) -> Document:
         """Return since when an item has its value, and why; found by recomputation, once."""

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+from collections import Counter
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from tests.report.report_pages import (  # noqa: E402
     LONG,
     build_into,
     csv_text,
+    label_rows,
     labels_campaign,
 )
 
@@ -248,6 +250,32 @@ def test_hostile_cells_are_texts(hostile_build, tmp_path):
     assert all(
         name in unescape(pages[0].text) for name in HOSTILE if name.isascii() and name != LONG
     )
+
+
+@pytest.mark.slow
+def test_records_that_are_no_judgments_are_counted_with_a_row_of_each_fate(tmp_path):
+    """They are in lineage alone: without that, nothing says that a release rejected any."""
+    rows = [{**row, "judge": "" if n < 3 else row["judge"]} for n, row in enumerate(label_rows())]
+    built = labels_campaign(tmp_path, [*rows, rows[6] | {"item": ""}])
+    assert Counter(row["fate"] for row in built.rows("lineage"))["rejected"] == 4
+    client = client_of(folder_of(built))
+    for asked, expected in (
+        ({}, {"4 rejected"}),
+        ({"fate": "rejected"}, {"4 rejected"}),
+        ({"fate": "rejected", "item": rows[0]["item"]}, {"3 rejected"}),
+        ({"fate": "used"}, set()),
+        ({"judge": "nobody"}, set()),
+    ):
+        page = client.get("/judgments", params=asked).text
+        named = re.findall(r"<li>(.*), as (.*?)(?:: (.*))?</li>", page)
+        assert {number for number, _, _ in named} == expected, asked
+    assert "0 judgments." in client.get("/judgments", params={"fate": "rejected"}).text
+    page = client.get("/judgments", params={"fate": "rejected"}).text
+    assert "the table <code>lineage</code> alone" in page
+    assert ": judge is blank</li>" in page
+    raw = client.get(links(page, "/row?")[0])
+    assert raw.status_code == 200
+    assert "row 1" in raw.text
 
 
 def test_pages_of_one_thing_leave_out_what_is_the_same_in_all_rows(client):
