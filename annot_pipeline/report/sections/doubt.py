@@ -93,7 +93,7 @@ def _packed(contents: Contents, rows: Sequence[Document]) -> str:
     for row in sorted(contents.tables["prevalence"].to_pylist(), key=lambda r: r["label_order"]):
         classes[row["task"]].append(row["label"])
     anchors = judge_anchors(contents)
-    names = without_shared_folder([name for name, _ in files])
+    names = without_shared_folder([name or "" for name, _ in files])
     data = {
         "columns": columns | {
             "task": [tasks[row["task"]] for row in rows],
