@@ -53,12 +53,8 @@ def misnamed_classes(metrics: LabelMetrics) -> Finding:
 
 def published_names(metrics: ReleaseMetrics) -> Finding:
     """Return how many judges a release names, where, and how many names were not looked for."""
-    unchecked = metrics.unchecked
-    details = [
-        first_of(metrics.places),
-        f"{counted(unchecked, 'name')} not checked: short, numbers, or common words"
-        * bool(unchecked),
-    ]
+    unchecked = f"{counted(metrics.unchecked, 'name')} not checked: short, numbers, or common words"
+    details = [first_of(metrics.places), unchecked * bool(metrics.unchecked)]
     return Finding(metrics.names, "; ".join(filter(None, details)))
 
 
@@ -74,28 +70,23 @@ def undeclared_models(metrics: JudgmentMetrics) -> Finding:
 def many_classes(metrics: JudgmentMetrics) -> Finding:
     """Return the most classes of a task that declares none, and the tasks with most."""
     counts = metrics.undeclared_classes
-    in_order = sorted(counts, key=lambda task: (-counts[task], task))
-    details = [f"{task}: {counts[task]:,}" for task in in_order]
+    details = [f"{task}: {n:,}" for task, n in sorted(counts.items(), key=lambda c: (-c[1], c[0]))]
     return Finding(max(counts.values(), default=0), first_of(details, between="; "))
 
 
 def unsupported_labels(metrics: LabelMetrics) -> Finding:
     """Return the number of items whose label nobody gave, by task."""
-    tasks = {task: n for task, n in sorted(metrics.unsupported_labels.items()) if n}
-    details = [f"{task}: {n:,}" for task, n in tasks.items()]
-    return Finding(sum(tasks.values()), first_of(details, between="; "))
+    details = [f"{task}: {n:,}" for task, n in sorted(metrics.unsupported_labels.items()) if n]
+    return Finding(total(metrics.unsupported_labels), first_of(details, between="; "))
 
 
 def labels_against_the_plurality(metrics: LabelMetrics, minimum: int) -> Finding:
     """Return the share of items whose label another outvotes, in the worst task."""
     shares = sorted(
-        (
-            (n / items, task, f"{n:,} of {items:,}")
-            for task, (n, items) in metrics.labels_against_the_plurality.items()
-            if items >= minimum and n
-        ),
-        reverse=True,
-    )
+        (n / items, task, f"{n:,} of {items:,}")
+        for task, (n, items) in metrics.labels_against_the_plurality.items()
+        if items >= minimum and n
+    )[::-1]
     details = [f"{task} {counts}" for _, task, counts in shares]
     return Finding(shares[0][0] if shares else 0.0, first_of(details, between="; "))
 
@@ -176,12 +167,9 @@ def respelled_classes(metrics: JudgmentMetrics, minimum: int) -> Finding:
         f"{r['records']:,} x {r['spelling']!r} for {r['declared']!r} in {r['file']}" for r in rows
     ]
     shares = {file: n / max(records[file], n) for file, n in rejected.items()}
-    serious = max(
-        (share for file, share in shares.items() if records[file] >= minimum), default=0.0
-    )
-    return Finding(
-        max(shares.values(), default=0.0), first_of(details, between="; "), serious=serious
-    )
+    largest = max(shares.values(), default=0.0)
+    serious = max((s for file, s in shares.items() if records[file] >= minimum), default=0.0)
+    return Finding(largest, first_of(details, between="; "), serious=serious)
 
 
 def superseded_by_order(metrics: JudgmentMetrics) -> Finding:
@@ -217,23 +205,24 @@ def hurried_judges(metrics: JudgeMetrics) -> Finding:
 
 def suspected_labels(metrics: ControlMetrics) -> Finding:
     """Return the share of items that suspected judges decide, with their names."""
-    judges = metrics.suspected_judges
-    detail = f"{counted(len(judges), 'judge')}: {first_of(judges)}" if judges else ""
-    return Finding(metrics.suspected_share, "; ".join([detail, *metrics.suspicions[:1]]))
+    details = [_counted_judges(metrics.suspected_judges), *metrics.suspicions[:1]]
+    return Finding(metrics.suspected_share, "; ".join(details))
 
 
 def unlinked_labels(metrics: ControlMetrics) -> Finding:
     """Return the share of items that unlinked judges decide, with their names."""
-    judges = metrics.unlinked_judges
-    detail = f"{counted(len(judges), 'judge')}: {first_of(judges)}" if judges else ""
-    return Finding(metrics.unlinked_share, detail)
+    return Finding(metrics.unlinked_share, _counted_judges(metrics.unlinked_judges))
+
+
+def _counted_judges(judges: Sequence[str]) -> str:
+    """Return the number of some judges, and the first of them; nothing if there are none."""
+    return f"{counted(len(judges), 'judge')}: {first_of(judges)}" if judges else ""
 
 
 def failed_labels(metrics: ControlMetrics) -> Finding:
     """Return the share of the labels that come from judges who fail without known answers."""
-    n_failed = metrics.label_verdicts.get("failed", 0)
-    detail = f"{counted(n_failed, 'judge')}" if metrics.failed_label_share else ""
-    return Finding(metrics.failed_label_share, detail)
+    share, n_failed = metrics.failed_label_share, metrics.label_verdicts.get("failed", 0)
+    return Finding(share, counted(n_failed, "judge") if share else "")
 
 
 def judges_failed(metrics: ControlMetrics, minimum: int) -> Finding:

@@ -110,6 +110,13 @@ def unseen_judges(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
     )  # fmt: skip
 
 
+def reinstated_judges(metrics: ReleaseChangeMetrics) -> Finding:
+    """Return the judges who failed in the newest release and pass by the same settings."""
+    if metrics.released_version is None or metrics.judges_have_other_names:
+        return Finding(0.0, OTHER_NAMES if metrics.judges_have_other_names else NO_RELEASE)
+    return named(metrics.reinstated_judges)
+
+
 def doubtful_items(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
     """Return the share of items that doubtful people decided, of new ones and of those they met."""
     return _in_worst_task(

@@ -17,6 +17,7 @@ from annot_pipeline.stages.gold.compare import agreement_changes, prevalence_cha
 
 GATES = (
     "agreement_fall", "prevalence_drift", "label_flips", "unseen_judges", "corrected_judgments",
+    "reinstated_judges",
 )  # fmt: skip
 
 
@@ -265,3 +266,34 @@ def test_the_drift_of_models_asks_for_no_judgments_of_people(build_campaign, mon
     assert asked.count("labels") == 3, "changes, what vanished, whom to doubt"
     assert asked.count("judgments") == 2, "what vanished of tasks, and all that exports are asked"
     assert built.rows("model_drift") == []
+
+
+@pytest.mark.slow
+def test_judges_who_pass_since_the_newest_release_are_named(start_campaign, stage_campaign):
+    """A judge answers against the others; an export on another scale hides that."""
+    fields = {name: name for name in ("segment", "system", "judge", "score")}
+    rows = [
+        (n, judge, 100 - n if judge == "d" and n < 40 else n) for n in range(80) for judge in "abcd"
+    ]
+    head = "segment,system,judge,score\n"
+    first, second = (
+        head + "".join(f"s{n // 4},{'wxyz'[n % 4]},{j},{score * by:g}\n" for n, j, score in some)
+        for some, by in ((rows[:160], 1), (rows[160:], 0.01))
+    )
+    settings = {
+        "sources": [{"path": "exports/*.csv", "format": "csv", "fields": fields}],
+        "tasks": [{"name": "*", "kind": "scalar", "scale": [0, 100]}],
+        "privacy": {"pseudonymize": False},
+    }
+    start_campaign({"a.csv": first}, **settings, quality={"test": "consistency"})
+
+    def reinstated(text, **quality):
+        exports = {"a.csv": first} | ({"b.csv": text} if text else {})
+        quality = {"test": "consistency"} | quality
+        return gate(stage_campaign(exports, **settings, quality=quality), "reinstated_judges")
+
+    warned = reinstated(second)
+    assert (warned.level, warned.value, warned.detail) == ("warn", 1, "d (80 judgments)")
+    assert "1 judge with a failed test in v0001 and a passed one now (" in warned.headline
+    assert reinstated("").level == "pass"
+    assert reinstated(second, alpha=0.04).value == 0

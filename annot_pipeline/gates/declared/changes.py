@@ -16,6 +16,7 @@ from annot_pipeline.gates.since_release import (
     model_drift,
     model_versions,
     new_classes,
+    reinstated_judges,
     shifted,
     since_release,
     unseen_judges,
@@ -113,6 +114,13 @@ CHANGES: tuple[Gate[Any], ...] = (
         "look at their verdicts in judges before you trust the changes; if judges are mapped from "
         "another column now, correct the mapping",
         measure_from=since_release(unseen_judges, by_judge=True), warn=0.5, minimum=20,
+    ),
+    Gate(
+        "reinstated_judges", ReleaseChangeMetrics, "judge_changes",
+        "number of judges with a failed test in the newest release and a passed one now",
+        "their judgments count again: a wrong export makes bad judges look as good as others, so "
+        "check what is new (annot diff names changed labels and scores); if right, do nothing",
+        reinstated_judges, warn=0,
     ),
     Gate(
         "doubtful_items", ReleaseChangeMetrics, "judge_changes",

@@ -202,6 +202,9 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
     agreement, falls = agreement_changes(changes["agreement_changes"])
     prevalence, shifts = prevalence_changes(changes["prevalence_changes"])
     drift, falls_of_models = mean_changes(changes["model_drift"], "judge")
+    quality = context.campaign.settings.quality.model_dump(mode="json")
+    is_same_test = release is not None and release.manifest["settings"].get("quality") == quality
+    reinstated = compare("reinstated_judges", "judges")["name"].to_pylist()
     _, unlike = mean_changes(by_export["unlike_exports"], "source_file")
     metrics = ReleaseChangeMetrics(
         released_version=release.version if release else None,
@@ -213,6 +216,7 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
         judge_changes=changes["judge_changes"].to_pylist(),
         model_versions=changes["model_versions"].to_pylist(),
         model_falls=falls_of_models,
+        reinstated_judges=reinstated if is_same_test else [],
         doubtful_items=_doubtful(context, release) if release else [],
         vanished_judgments=changes[VANISHED].to_pylist(),
         vanished_by_export=by_export["vanished_by_export"].to_pylist(),

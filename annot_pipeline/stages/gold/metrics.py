@@ -130,6 +130,8 @@ class ReleaseChangeMetrics(StageMetrics):
     corrected_judgments, vanished_by_export
         By task and changed export: ``judgments`` that it gave the release, too, and those corrected
         since; those that it gave the release, and that are in no export now.
+    reinstated_judges
+        Judges who failed there and pass by the same settings, with their numbers of judgments.
     model_versions
         Models that have another version, prompt or temperature.
     model_falls
@@ -165,6 +167,7 @@ class ReleaseChangeMetrics(StageMetrics):
     shifted_exports: list[Row] = field(default_factory=list)
     copied_answers: list[Row] = field(default_factory=list)
     unlike_exports: list[Change] = field(default_factory=list)
+    reinstated_judges: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
