@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from annot_pipeline.cli.diff import _bisected
 from annot_pipeline.cli.render import fields, table, text
 
 DOCUMENT = {
@@ -60,3 +61,18 @@ def test_long_texts_are_cut_and_digits_can_be_more():
 def test_cells_are_whole():
     name = "generaltest2022.en-liv.hyp.TAL-SJTU.liv.txt, of the segment 221"
     assert list(table("t", [{"item": name}], "item"))[2] == f"  {name}"
+
+
+def test_bisect_shows_figures_as_other_commands_do():
+    change = {
+        "task": "t", "item": "i1", "column": "raw_mean", "value": 92 / 3, "value_before": None,
+        "since": "v0002", "created_at": "2026", "before": "v0001", "decision": None,
+        "judgments": [],
+    }  # fmt: skip
+    lines = [*_bisected({"changes": [change]}, "c")]
+    assert lines[:2] == [
+        "t: raw_mean of i1 is 30.67",
+        "  since v0002 (2026); in v0001 it was not there",
+    ]
+    lines = [*_bisected({"changes": [change | {"column": "label", "value_before": "a\x1b"}]}, "c")]
+    assert lines[1].endswith("it was a\ufffd")

@@ -102,7 +102,8 @@ def _bisected(document: Document, campaign: str) -> Iterator[str]:
     if "metric" in document:
         yield from _moved(document, campaign)
     for row in document.get("changes", ()):
-        value, was = ("not there" if v is None else v for v in (row["value"], row["value_before"]))
+        values = row["value"], row["value_before"]
+        value, was = ("not there" if v is None else text(v) for v in values)
         yield f"{row['task']}: {row['column']} of {row['item']} is {value}"
         if row["before"] is None:
             yield f"  since {row['since']} ({row['created_at']}), the oldest release that is there"

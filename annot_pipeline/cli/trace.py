@@ -22,6 +22,7 @@ WHOLE = 3
 """Tasks that are shown in full; of an item in more of them each gets a row."""
 UNLIKELY = 5e-5
 """Probability below which a class without votes is not shown."""
+SAID = ("task", "item", "label")
 ITEM = "segment system text source reference truth"
 JUDGED = "judge kind answer criterion evidence rules_out weight z fate control where reason beside"
 RECORD = "fate judge where reason"
@@ -125,11 +126,7 @@ def _result(trace: Row) -> list[str]:
     for name in ("label", "score"):
         if row := trace[name]:
             first = row["label"] if name == "label" else row["raw_mean"]
-            more = {
-                key: "no" if value is False else value
-                for key, value in row.items()
-                if key not in ("task", "item", "label")
-            }
+            more = {k: "no" if v is False else v for k, v in row.items() if k not in SAID}
             results.append(f"{name} {text(first)}: {text(more)}")
     if trace["label"] and trace["label"].get("probability") is None:
         by = "votes are counts" if trace["anonymous_votes"] is not None else "too many classes"

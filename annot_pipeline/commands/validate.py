@@ -128,21 +128,21 @@ def _fields(source: Source, paths: list[Path]) -> list[dict[str, Any]]:
 
     Records that are filtered or were not asked are left out.
     """
-    described = []
     judges = {
         name_key(judge)
         for path in (paths if "judge" in source.fields else ())
         for judge in _answered(path, "judge").unique().to_pylist()
         if judge and len(judge) >= SHORTEST_NAME
     }
-    for name, expression in source.fields.items():
-        filled, distinct = filled_cells([_answered(path, name) for path in paths])
-        described.append({
+    return [
+        {
             "field": name, "expression": expression_text(expression, source.each),
             "filled": filled, "distinct": len(distinct),
             "examples": [] if name == "judge" else _examples(distinct, judges),
-        })  # fmt: skip
-    return described
+        }
+        for name, expression in source.fields.items()
+        for filled, distinct in [filled_cells([_answered(path, name) for path in paths])]
+    ]  # fmt: skip
 
 
 def _answered(path: Path, name: str) -> pa.ChunkedArray:
