@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from annot_pipeline.cli import main
+from annot_pipeline.cli import build_parser, main
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.stages.build import STAGES, Build
 from tests.conftest import build_file
@@ -422,3 +422,20 @@ def test_a_bundled_example_without_exports_names_make_build(capsys, tmp_path):
     status, _, err = run(capsys, "build", folder)
     assert status == 2
     assert "make build writes the exports of the examples" in err
+
+
+@pytest.mark.parametrize("command", ["trace", "bisect"])
+def test_a_name_that_starts_with_a_hyphen_is_asked_for_behind_two(capsys, command):
+    with pytest.raises(SystemExit) as end:
+        main([command, "campaign", "--task=t", "--set", "seed=3", "-rf"])
+    assert end.value.code == 2
+    hint = "(write -- before a name that starts with a hyphen: -- -rf)"
+    assert "arguments are required: " in (error := capsys.readouterr().err)
+    assert hint in error
+    words = build_parser().parse_args([command, "campaign", "--", "-rf"])
+    assert "-rf" in vars(words).values()
+    with pytest.raises(SystemExit):
+        main([command, "campaign", "--task", "t", "-q"])
+    error = capsys.readouterr().err
+    assert "arguments are required: " in error
+    assert "hyphen" not in error

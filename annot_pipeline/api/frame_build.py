@@ -189,13 +189,10 @@ def warn_of_rows(
     """Warn of rows that do not count, of repeated answers, and of values that look the same."""
     texts = []
     if n_excluded:
-        rows = f"{n_excluded:,} of {n_rows:,} rows do not count"
-        texts.append(f"{rows}, see .excluded: {reasons}")
+        texts.append(f"{n_excluded:,} of {n_rows:,} rows do not count, see .excluded: {reasons}")
     if n_repeated:
-        times = counted(n_repeated, "time")
-        texts.append(
-            f"{times} a judge answered an item more than once, and each answer counts{one_answer}"
-        )
+        repeated = "a judge answered an item more than once, and each answer counts"
+        texts.append(f"{counted(n_repeated, 'time')} {repeated}{one_answer}")
     if alike:
         do = "make them one if they mean the same"
         texts.append(f"values look the same, but count as different: {alike}; {do}")

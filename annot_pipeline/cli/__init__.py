@@ -135,17 +135,25 @@ class _Commands(argparse.ArgumentParser):
 class _Command(argparse.ArgumentParser):
     """A command whose options may stand before, between and after what they are about."""
 
-    _nested = False
+    _typed: Sequence[str] | None = None
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Return arguments in any order, which argparse itself does not take."""
-        if self._nested:
+        if self._typed is not None:
             return super().parse_known_args(args, namespace)
-        self._nested = True
+        self._typed = args
         try:
             return self.parse_known_intermixed_args(args, namespace)
         finally:
-            self._nested = False
+            self._typed = None
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and how a name that starts with a hyphen is given."""
+        own = {"--", *self._option_string_actions}
+        words = [w for w in self._typed or () if w[:1] == "-" and w.partition("=")[0] not in own]
+        if words and "arguments are required" in message:
+            message += f" (write -- before a name that starts with a hyphen: -- {words[0]})"
+        super().error(message)
 
 
 def _failed(arguments: argparse.Namespace, error: AnnotError) -> int:
