@@ -356,7 +356,9 @@ def exclusions_since(
     new = new_exports(parent.manifest, candidate.manifest)
     lines = exclusions(campaign, new or _exports_of_judges(candidate))
     n_exports = sum(source["kind"] == "judgments" for source in candidate.manifest["sources"])
-    note = f"  {ALL_NOTE}" if len(lines) == n_exports else ""
+    # without the latest export the one before is read
+    has_others = any(source.files == "latest" for source in campaign.settings.sources)
+    note = f"  {ALL_NOTE}" if len(lines) == n_exports and not has_others else ""
     return {name: f"{line}{note}" for name, line in lines.items()}
 
 

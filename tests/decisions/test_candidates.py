@@ -169,6 +169,12 @@ def test_lines_that_exclude_every_export_say_so(campaign):
     assert str(stopped(campaign)).count(ALL_NOTE) == 2
     lines = status(load_campaign(campaign))["candidate"]["exclude"].values()
     assert [line.rpartition("  ")[2] for line in lines] == [ALL_NOTE] * 2
+    settings = json.loads((campaign / "campaign.yaml").read_text())
+    settings["sources"][0]["files"] = "latest"
+    settings["gates"]["vanished_judgments"] = {"error": None}
+    (campaign / "campaign.yaml").write_text(json.dumps(settings))
+    [line] = re.findall("to build without it, .*", str(stopped(campaign)))
+    assert ALL_NOTE not in line  # the export before is read then
 
 
 def test_the_first_build_that_is_stopped_names_no_export_to_leave_out(tmp_path):
