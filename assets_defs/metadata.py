@@ -16,7 +16,7 @@ from annot_pipeline.config.gold_url import is_url
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.report.markdown import escape
 from annot_pipeline.stages.build import Build, StageRun
-from annot_pipeline.stages.ingest.metrics import JudgmentMetrics, Rejections
+from annot_pipeline.stages.ingest.metrics import JudgmentMetrics
 from annot_pipeline.stages.judges.metrics import ControlMetrics
 from annot_pipeline.stages.labels.metrics import LabelMetrics
 from annot_pipeline.storage.tables import StoredTable, read_verified_groups
@@ -125,7 +125,7 @@ def _column_schema(table: str) -> dg.TableSchema:
     )
 
 
-def _rejections(rows: list[Rejections]) -> str:
+def _rejections(rows: list[dict[str, Any]]) -> str:
     if not rows:
         return "none"
     lines = [f"| {r['records']:,} | {escape(r['reason'])} | {escape(r['example'])} |" for r in rows]

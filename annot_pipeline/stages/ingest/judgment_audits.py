@@ -17,7 +17,7 @@ from annot_pipeline.errors import counted_kind, first_of, row_and_line
 from annot_pipeline.runtime.context import Document, StageContext
 from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.stages.ingest.archived_lines import MOST_BYTES, export_lines
-from annot_pipeline.stages.ingest.metrics import Rejections, RespelledClass, SupersededByOrder
+from annot_pipeline.stages.ingest.metrics import SupersededByOrder
 from annot_pipeline.stages.ingest.raw_names import appearance, look_alikes, may_be_alike
 from annot_pipeline.stages.shared.account_records import COLUMNS as ACCOUNTED
 from annot_pipeline.stages.shared.account_records import account
@@ -136,7 +136,7 @@ def rejection_kinds(
 
 def respelled_classes(
     audits: Sequence[Document], judgments: StoredTable, tasks: pa.Table
-) -> list[RespelledClass]:
+) -> list[dict[str, Any]]:
     """Return rejected classes that look like a declared one, by export, the most frequent first."""
     if not any(row["kind"] == UNDECLARED for audit in audits for row in audit["rejections"]):
         return []
@@ -164,7 +164,7 @@ def rejections_with_lines(
     context: StageContext,
     rejections: Sequence[Mapping[str, Any]],
     files: Sequence[Mapping[str, Any]],
-) -> list[Rejections]:
+) -> list[dict[str, Any]]:
     """Return kinds of rejected records, the row of the example with its line number."""
     settings = context.campaign.settings
     exports = {(file["source_order"], file["source_file"]): file for file in files}
@@ -178,15 +178,8 @@ def rejections_with_lines(
         source, limits = settings.sources[key[0]], settings.limits
         lines[key] = export_lines(path, key[1], source, limits, row_numbers, MOST_BYTES)
     return [
-        Rejections(
-            kind=kind["kind"],
-            records=kind["records"],
-            reason=kind["reason"],
-            source_file=name,
-            source_row=row,
-            line=line,
-            example=f"{name} {row_and_line(row, line)}",
-        )
+        {key: kind[key] for key in ("kind", "records", "reason", "source_file", "source_row")}
+        | {"line": line, "example": f"{name} {row_and_line(row, line)}"}
         for kind in rejections
         for name, row in [(kind["source_file"], kind["source_row"])]
         for line in [lines[kind["source_order"], name].get(row)]

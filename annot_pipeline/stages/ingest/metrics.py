@@ -10,27 +10,6 @@ from typing_extensions import TypedDict
 from annot_pipeline.contracts.stage_metrics import StageMetrics
 
 
-class Rejections(TypedDict):
-    """Rejected records of one kind of reason, with the place of the first."""
-
-    kind: str
-    records: int
-    reason: str
-    source_file: str
-    source_row: int
-    line: int | None
-    example: str
-
-
-class RespelledClass(TypedDict):
-    """Records of an export rejected for another spelling of a declared class."""
-
-    file: str
-    spelling: str
-    declared: str
-    records: int
-
-
 class SupersededByOrder(TypedDict):
     """Answers of one file that gave way to those of another by the order of files alone."""
 
@@ -148,7 +127,7 @@ class JudgmentMetrics(StageMetrics):
     fates: dict[str, int]
     files: list[dict[str, Any]]
     empty_files: list[str]
-    rejections: list[Rejections]
+    rejections: list[dict[str, Any]]
     ambiguous_tasks: list[str]
     unused_task_settings: list[str]
     kinds: dict[str, str]
@@ -158,7 +137,7 @@ class JudgmentMetrics(StageMetrics):
     n_look_alikes: int
     judges_as_items: int
     undeclared_classes: dict[str, int]
-    respelled_classes: list[RespelledClass]
+    respelled_classes: list[dict[str, Any]]
     superseded_by_order: list[SupersededByOrder]
     experts_disagree: list[str]
     repeated_answers: list[RepeatedAnswers]
