@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from annot_pipeline.init import names
 from annot_pipeline.init.abstentions import abstentions, failures, without_abstentions
-from annot_pipeline.init.questions import Line
+from annot_pipeline.init.questions import Line, Reading
 from annot_pipeline.init.table import Column
 from annot_pipeline.storage.archive import natural_key
 
@@ -97,6 +97,13 @@ def answer_as(column: Column, kind: str) -> Answer:
     fields = [("score", column.expression, evidence)]
     scale = scale_of(column)
     return Answer(kind, fields, [column.name], scale, abstained=abstained, failed=failed)
+
+
+def answered(reading: Reading, answer: Answer) -> Reading:
+    """Return a reading whose answers are these."""
+    whole = ("kind", "scale", "labels", "abstained", "failed")
+    reading = replace(reading, **{name: getattr(answer, name) for name in whole})
+    return reading.with_lines(*answer.fields)
 
 
 YES, NO = ("1", "true", "yes"), ("0", "false", "no")

@@ -346,10 +346,8 @@ def _sort_files(
             continue
         why = f"{why}; nor is it an item table: {table}" if table else why
         columns = [*draft.reading.paths] if draft and draft.reading.paths else []
-        _leave_out(
-            files, _shown(group.paths, root), why, columns or group.first.table.column_names,
-            question, command,
-        )  # fmt: skip
+        columns = columns or group.first.table.column_names
+        _leave_out(files, _shown(group.paths, root), why, columns, question, command)
         if question:
             files.open.append((group, question, draft))
     return files

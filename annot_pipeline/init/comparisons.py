@@ -13,25 +13,21 @@ import pyarrow.compute as pc
 
 from annot_pipeline.config.judges import MODEL_NAME
 from annot_pipeline.errors import first_of, shorten
-from annot_pipeline.init import names
+from annot_pipeline.init import names, views
 from annot_pipeline.init.abstentions import abstentions, without, without_abstentions
 from annot_pipeline.init.answers import NO, YES, Answer
 from annot_pipeline.init.questions import ColumnsByRole, Line, NoJudgmentsError, Option, Question
 from annot_pipeline.init.rankings import may_be_ranks, ranks_seen
 from annot_pipeline.init.roles import NO_ANSWER
 from annot_pipeline.init.table import Choice, Column, Sheet
-from annot_pipeline.init.views import (
-    CONTENTS,
-    SIDE_WORDS,
-    WON_AND_LOST,
-    X_AND_Y,
-    Pair,
-    pairs_among,
-)
+from annot_pipeline.init.views import Pair, pairs_among
 from annot_pipeline.stages.ingest.read_records import NUMBER
 
 EITHER: dict[str, list[str]] = names.VOCABULARY["sides"]
 """Whole values, letters and digits only."""
+
+CHOSEN = names.WORDS["chosen"]
+"""One of them beside a side, in a column of yes and no: whether that side won."""
 
 MODEL_TIE = "[[c]]"
 """Beside ``[[A]]`` and ``[[B]]``: how models are asked for their verdict (Zheng et al. 2023)."""
@@ -99,11 +95,11 @@ def _by_words(words: Sequence[str], pair: Pair) -> str | None:
     word_set = {*words}
     if word_set & TIE_WORDS:
         return "tie"
-    kinds = {*range(X_AND_Y), pair.kind}  # x and y are sides only where columns are named so
-    terms = {word for kind in kinds for word in SIDE_WORDS[kind][2:]}
+    kinds = {*range(views.X_AND_Y), pair.kind}  # x and y are sides only where columns are named so
+    terms = {word for kind in kinds for word in views.SIDE_WORDS[kind][2:]}
     if word_set & (TURNED | terms):
         return None
-    sides = [{SIDE_WORDS[kind][position] for kind in kinds} for position in (0, 1)]
+    sides = [{views.SIDE_WORDS[kind][position] for kind in kinds} for position in (0, 1)]
     first, second = (bool(word_set & spellings) for spellings in sides)
     if first == second:
         return None
@@ -331,18 +327,19 @@ def _likelihood(
     if pair.likelihood is not None or not pair.may_be_systems:
         return pair.likelihood
     if _are_systems(sheet, pair):
-        return pair.kind == X_AND_Y, CONTENTS, pair.kind
+        return pair.kind == views.X_AND_Y, views.CONTENTS, pair.kind
     are_sides = len(answers) == 1 and _says_sides_alone(answers[0], pair)
     others = [c for c in choice.offered() if c.name not in (pair.first, pair.second)]
     if _are_names(sheet, pair) and (are_sides or any(_named(sheet, [pair], c) for c in others)):
-        return pair.kind == X_AND_Y, CONTENTS, pair.kind
+        return pair.kind == views.X_AND_Y, views.CONTENTS, pair.kind
     return None
 
 
 def _says_sides_alone(column: Column, pair: Pair) -> bool:
-    """Return whether each answer is one of the two sides, or a tie, in words."""
+    """Return whether each answer is a side, or a tie, in words; or whether one side won."""
     sides, unknown = outcomes_of(column, pair)
-    return {"a", "b"} <= {*sides.values()} and not unknown and not column.numeric_share
+    are_sides = {"a", "b"} <= {*sides.values()} and not unknown and not column.numeric_share
+    return are_sides or bool(_whether(column, pair))
 
 
 def _are_systems(sheet: Sheet, pair: Pair) -> bool:
@@ -419,7 +416,7 @@ def _sides_in(sheet: Sheet, things: list[Pair], column: Column) -> Answer | None
     if is_told and column.numeric_share == 1 and not {*column.numbers} <= {0, 1, 2}:
         return None
     sides, unknown = outcomes_of(column, pair)
-    if is_told and (whether := _whether(column, pair)):
+    if whether := _whether(column, pair):
         sides, unknown = whether, []
     spelled = {v.strip().lower() for v in sides}
     is_letter = len(unknown) == 1 and unknown[0].strip().lower() in SAME
@@ -442,7 +439,12 @@ def _sides_in(sheet: Sheet, things: list[Pair], column: Column) -> Answer | None
 def _whether(column: Column, pair: Pair) -> dict[str, str]:
     """Return what yes and no say in a column that asks whether one side won; {} in others."""
     words, answers = {*names.words(column.name)} - {*names.words(pair.stem)}, {*column.counts}
-    if words & TURNED or not answers or not all(a.lower() in (*YES, *NO) for a in answers):
+    if (
+        not words & (OUTCOME_WORDS | CHOSEN)
+        or words & TURNED
+        or not answers
+        or not all(a.lower() in (*YES, *NO) for a in answers)
+    ):
         return {}
     both = [words & {*names.words(n)} - {*names.words(pair.stem)} for n in pair[2:]]
     if bool(both[0]) == bool(both[1]):
@@ -489,7 +491,7 @@ def _named(sheet: Sheet, things: list[Pair], column: Column) -> Pair | None:
 def _won_and_lost(sheet: Sheet, choice: Choice) -> Answer | None:
     """Map rows of which one column names what won, another what lost."""
     by_name = {names.bare(name): name for name in reversed(choice.remaining)}
-    for pair in WON_AND_LOST:
+    for pair in views.WON_AND_LOST:
         if {*pair} <= by_name.keys():
             won, lost = (by_name[name] for name in pair)
             if max(sheet[won].mean_length, sheet[lost].mean_length) > LONGEST_NAME:

@@ -109,9 +109,7 @@ def label_studio(choice: Choice) -> Reading:
     return replace(reading, scored=scored)
 
 
-APPRAISE_CONTROLS = {
-    "TGT": "none", "BAD": "bad_reference", "REF": "good_reference", "CHK": "ask_again",
-}  # fmt: skip
+APPRAISE_CONTROLS: dict[str, str] = names.VOCABULARY["appraise_controls"]
 APPRAISE_SCALE = (0.0, 100.0)
 APPRAISE_INPUTS = names.VOCABULARY["appraise_inputs"]
 """Columns that others say, or are made of."""
@@ -143,8 +141,7 @@ def appraise(choice: Choice) -> Reading:
         *time_lines(choice.among(lambda name: name in ("timeEnd", "seconds"))),
     ]
     if "batchNo" in sheet.names:
-        batch = choice.claim(sheet["batchNo"])
-        lines.append(batch.line("hit"))
+        lines.append(choice.claim(sheet["batchNo"]).line("hit"))
     choice.remaining[:] = [name for name in choice.remaining if name not in APPRAISE_INPUTS]
     return _read(lines, answer, judge, tasks, unmapped_note(choice.offered()))
 
@@ -169,9 +166,7 @@ def wmt_ranking(choice: Choice) -> Reading:
         ("system", system),
         ("hit", choice.claim(sheet["hit_id"])),
     ):
-        if column.counts:
-            comment = f"{column.n_distinct:,} different"
-            lines.append((field, column.expression, comment))
+        lines += [column.line(field)] * bool(column.counts)
     lines += time_lines(choice.among(lambda name: name == "duration"))
     choice.remaining[:] = [name for name in choice.remaining if sheet[name].n_distinct > 1]
     notes = [*answer.notes, *unmapped_note(choice.offered())]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from annot_pipeline.init import names
 from annot_pipeline.init.questions import Line
-from annot_pipeline.init.roles import is_called_id, same_thing
+from annot_pipeline.init.roles import are_criteria, is_called_id, same_thing
 from annot_pipeline.init.table import Choice, Column, Sheet
 
 MOST_TASKS = 50
@@ -59,7 +59,8 @@ def find_task(choice: Choice, lines: Sequence[Line] = ()) -> tuple[list[Line], l
         is_few = column.n_blank == 0 and column.n_distinct <= MOST_TASKS
         return is_few and not renames and not is_thing
 
-    task = choice.take("task", names_tasks)
+    asked = next(filter(are_criteria, choice.offered()), None)
+    task = choice.claim(asked) if asked else choice.take("task", names_tasks)
     if not task:
         return [], []
     tasks = sorted(task.counts)

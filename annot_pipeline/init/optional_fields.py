@@ -14,7 +14,7 @@ from annot_pipeline.contracts.answer_text import answer_text
 from annot_pipeline.errors import first_of
 from annot_pipeline.init import names
 from annot_pipeline.init.abstentions import without_abstentions
-from annot_pipeline.init.answers import answer_as
+from annot_pipeline.init.answers import answer_as, answered
 from annot_pipeline.init.objects import find_control, nearly_fixes
 from annot_pipeline.init.questions import Line, Reading
 from annot_pipeline.init.roles import is_called_id
@@ -111,12 +111,7 @@ def with_failure_flags(choice: Choice, reading: Reading) -> Reading:
         return reading
     if reading.kind == "scalar" and not without_abstentions(rest).numbers:
         return reading
-    answer = answer_as(rest, reading.kind)
-    reading = replace(
-        reading, scale=answer.scale, labels=answer.labels, abstained=answer.abstained,
-        failed=answer.failed,
-    )  # fmt: skip
-    return reading.with_lines(*answer.fields)
+    return answered(reading, answer_as(rest, reading.kind))
 
 
 def _is_one_answer(answers: pa.ChunkedArray, is_marked: pa.ChunkedArray) -> bool:

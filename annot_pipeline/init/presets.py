@@ -94,6 +94,12 @@ def preset_readings(sheet: Sheet, group: Group, name: str | None = None) -> list
     return []
 
 
+def _is_single(value: Any) -> bool:
+    """Return whether a value is no drawing, and no list of several."""
+    one = value[0] if isinstance(value, list) and len(value) == 1 else value
+    return isinstance(one, str | int | float | None)
+
+
 class _Interpreter:
     """One preset on the rows of some files."""
 
@@ -225,11 +231,8 @@ class _Interpreter:
             elif found := self.first(columns):
                 by_role[role] = (found,)
         answers = preset.get("answers", {})
-        kept = [
-            n for n in sheet.names
-            if fnmatchcase(n, answers.get("like", "*"))
-            and not any(fnmatchcase(n, glob) for glob in answers.get("not", ()))
-        ]  # fmt: skip
+        kept = [n for n in sheet.names if fnmatchcase(n, answers.get("like", "*"))]
+        kept = [n for n in kept if not any(fnmatchcase(n, g) for g in answers.get("not", ()))]
         if gold := answers.get("gold"):
             with_gold = [n for n in kept if gold.replace("{q}", n) in sheet.names]
             kept = with_gold or kept
@@ -237,9 +240,8 @@ class _Interpreter:
             by_role["submitted_at"] = times
         named = [n for values in by_role.values() for n in values]
         by_role["all_answers"] = ()
-        part = Sheet(
-            [p.select([n for n in p.column_names if n in kept or n in named]) for p in sheet.parts]
-        )
+        chosen = {*kept, *named}
+        part = Sheet([p.select([n for n in p.column_names if n in chosen]) for p in sheet.parts])
         rows = rows_view(part)
         readings = read_view(rows, self.group.first.format, by_role)
         if any(q.role in ("label", "item") for r in readings for q in r.questions):
@@ -382,18 +384,9 @@ class _Interpreter:
         answers: dict[str, list[Any]] = {}
         for cell in self.cells(single["list"]):
             for one in cell if isinstance(cell, list) else []:
-                answers.setdefault(str(one.get(single["name"])), []).append(
-                    one.get(single["value"])
-                )
-        plain = str | int | float | None
-        kept = [
-            task for task, values in answers.items()
-            if all(
-                isinstance(v, plain)
-                or (isinstance(v, list) and len(v) == 1 and isinstance(v[0], plain))
-                for v in values
-            )
-        ]  # fmt: skip
+                values = answers.setdefault(str(one.get(single["name"])), [])
+                values.append(one.get(single["value"]))
+        kept = [task for task, values in answers.items() if all(map(_is_single, values))]
         if not kept:
             raise NoJudgmentsError(single["refuse"].format(", ".join(answers)))
         if len(kept) == len(answers):

@@ -6,6 +6,7 @@ is no rank is rejected row by row, where a score would turn the ranking upside d
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -42,7 +43,9 @@ def long_ranking(
     named = choice.with_role("rank")  # `ranking` is the rank only where nothing else is
     named = [c for c in named if "ranking" not in names.roles(c.name)] or named
     column = next(filter(may_be_ranks, named), None)
-    if column is None:
+    form = re.sub(r"[0-9]+", "#", column.name) if column else ""
+    several = sum(re.sub(r"[0-9]+", "#", name) == form for name in sheet.names) > 1
+    if column is None or (several and form != column.name):  # a row holds several outputs
         return None
     start = "Answer." * column.name.startswith("Answer.")  # of a batch, no other column answers
     rivals = [c for c in choice.with_role("answer") if c.name.startswith(start)]

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from os.path import commonprefix
 from typing import Any
@@ -36,27 +37,7 @@ from annot_pipeline.init.questions import (
     Question,
     Reading,
 )
-from annot_pipeline.init.roles import (
-    CLEARLY,
-    FEWEST_RATIO,
-    ONCE,
-    PARTS,
-    RARELY,
-    REPEATS,
-    Candidate,
-    Pairing,
-    answer_columns,
-    are_ids,
-    are_models,
-    judge_columns,
-    may_be_judge,
-    may_be_thing,
-    pairings,
-    spoken,
-    telling_columns,
-    thing_columns,
-    thing_likelihood,
-)
+from annot_pipeline.init.roles import Candidate, Pairing
 from annot_pipeline.init.table import Choice, Column, Sheet, rounded
 from annot_pipeline.init.views import MOST_COLUMNS, OVER, View, pairs_among, parsed
 
@@ -64,6 +45,10 @@ MTURK_ANSWER, MTURK_INPUT = "Answer.", "Input."
 SHOWN_COLUMNS = 40
 FREE_TEXT = 20
 """Mean number of characters of answers that may be labels although hardly any repeats."""
+BESIDE = roles.PERSONAL | names.WORDS["remarks"] | names.MEASURED_TIME
+"""Words of columns that differ from row to row without saying who judged, or what."""
+HARDLY = 0.1
+"""How often a column differs at least, as a share of how often the most varied answers do."""
 COMMENTS, FLAGS = (
     names.WORDS["remarks"],
     optional_fields.SUCCESS | optional_fields.FAILURE | optional_fields.UNSCORED,
@@ -122,13 +107,13 @@ def _contradiction(n_rows: int, role: str, column: Column) -> str:
     if role in ("score", "rank", "votes", "seconds", "position"):
         share = without_abstentions(column).numeric_share
         if share <= 0.5:
-            return f"{share:.0%} of its cells are numbers ({spoken(column)})"
+            return f"{share:.0%} of its cells are numbers ({roles.spoken(column)})"
     if role in ("item", "segment") and column.n_distinct == 1 and n_rows > 1:
         return "it is the same in all rows"
     if role == "label" and column.is_unique and n_rows > 5:
-        return f"every row has another one ({spoken(column)})"
+        return f"every row has another one ({roles.spoken(column)})"
     if role == "submitted_at" and optional_fields.read_times(column) is None:
-        return f"its cells are no times that can be read ({spoken(column)})"
+        return f"its cells are no times that can be read ({roles.spoken(column)})"
     return ""
 
 
@@ -161,11 +146,19 @@ class _Reader:
         """Return the columns that an option gives a role."""
         return [name for name in self.by_role.get(role, ()) if name in self.sheet.names]
 
+    @property
+    def judges(self) -> list[str]:
+        """Return the column of judges, if there is one."""
+        return [self.judge] if self.judge else []
+
     def inputs(self) -> Choice:
         """Return the columns that may say what was judged."""
         if not self.is_mturk:
             return self.choice
-        return self.choice.among(lambda name: name.startswith(MTURK_INPUT))
+        has_inputs = any(name.startswith(MTURK_INPUT) for name in self.choice.remaining)
+        return self.choice.among(
+            lambda n: n.startswith(MTURK_INPUT) or not (has_inputs or n.startswith(MTURK_ANSWER))
+        )
 
     def read(self) -> list[Reading]:
         if self.by_role.get("votes"):
@@ -192,22 +185,22 @@ class _Reader:
     def _pairing(self) -> Pairing:
         """Return judge and thing; each None where no column is it for sure."""
         by_role = self.by_role.get("judge", ())
-        things = self.named("item") or self.named("segment") or thing_columns(self.inputs())
+        things = self.named("item") or self.named("segment") or roles.thing_columns(self.inputs())
         if not things and self.is_mturk and "HITId" in self.sheet.names:
             things = ["HITId"]
         if self.view.shape != "rows" and OVER in by_role:
             by_role = ()
-        judges = self.named("judge") or ([] if by_role else judge_columns(self.choice))
+        judges = self.named("judge") or ([] if by_role else roles.judge_columns(self.choice))
         if len(self.sheet.names) == 1:
             judges = []  # the only column is the answer
         if not (judges or by_role or self.choice.with_role("text")):
             systems = self.choice.with_role("system") if self.choice.with_role("answer") else []
-            judges = [c.name for c in systems if are_models(c)][:1]
+            judges = [c.name for c in systems if roles.are_models(c)][:1]
         is_named = bool(self.named("judge")) or any(
-            names.likelihood(name, "judge") or are_models(self.sheet[name]) for name in judges
+            names.likelihood(name, "judge") or roles.are_models(self.sheet[name]) for name in judges
         )
         judge = judges[0] if judges and is_named else None
-        self.pairs = ranked = pairings(self.choice, judges, things)
+        self.pairs = ranked = roles.pairings(self.choice, judges, things)
         self.is_one_judge |= bool(judge) and all(self.sheet[n].n_distinct == 1 for n in judges)
         if not ranked or (judge and self.is_one_judge):
             return Pairing(judge, self._thing_alone(things))
@@ -217,11 +210,11 @@ class _Reader:
         is_nameless = all(c.name == f"c{n}" for n, c in enumerate(columns, start=1))
         sure = [
             p for p in ranked
-            if self._is_sure(p) and (is_nameless or are_ids(self.sheet[p.judge or ""]))
+            if self._is_sure(p) and (is_nameless or roles.are_ids(self.sheet[p.judge or ""]))
         ]  # fmt: skip
-        rivals = {p.judge for p in sure if p.score > sure[0].score - CLEARLY}
+        rivals = {p.judge for p in sure if p.score > sure[0].score - roles.CLEARLY}
         is_ratio = sure and self.sheet.combinations(sure[0].thing or "") >= (
-            FEWEST_RATIO * self.sheet.combinations(sure[0].judge or "")
+            roles.FEWEST_RATIO * self.sheet.combinations(sure[0].judge or "")
         )
         if len(rivals) == 1 and is_ratio:
             self.notes.append(
@@ -239,7 +232,7 @@ class _Reader:
     def _is_sure(self, pairing: Pairing) -> bool:
         signs = pairing.signs
         return (
-            signs.get("at most one answer", 0) >= ONCE
+            signs.get("at most one answer", 0) >= roles.ONCE
             and signs.get("things meet several judges", 0) >= 0.5
             and not signs.get("a thing has one judge")
         )
@@ -252,7 +245,7 @@ class _Reader:
             return best
         rivals = [
             p.thing for p in ranked[1:]
-            if p.judge == best.judge and p.thing and p.score > best.score - CLEARLY
+            if p.judge == best.judge and p.thing and p.score > best.score - roles.CLEARLY
             and not self.sheet.determines(thing, p.thing)
         ]  # fmt: skip
         met = best.signs.get("things meet several judges", 0) > 0
@@ -268,7 +261,7 @@ class _Reader:
             t for t in things if names.roles(t).keys() & {"item", "segment", "text"}
             or (self.is_one_judge and roles.is_called_id(t) and self.sheet.is_unique(t))
         ]  # fmt: skip
-        named.sort(key=lambda name: -(thing_likelihood(name) or BARE_ID))
+        named.sort(key=lambda name: -(roles.thing_likelihood(name) or BARE_ID))
         if self.is_one_judge:  # who judged each thing once
             recurring = [t for t in named if self.sheet.is_unique(t)]
         else:
@@ -300,6 +293,9 @@ class _Reader:
                 return ("judge", "anonymous", "nobody is named: every row is another person's")
             return ("judge", {"value": word}, "")
         self.judge = pairing.judge
+        if self.judge is None and pairing.thing and self._is_anonymous(pairing.thing):
+            why = "nobody is named, and answers alone tell rows of one thing apart"
+            return ("judge", "anonymous", why)
         if self.judge is None:
             self.questions.append(self._who(pairing.thing))
             return ("judge", "?", "")
@@ -307,38 +303,54 @@ class _Reader:
         each = rounded(len(column.filled) / max(column.n_distinct, 1))
         return column.line("judge", f", {each} rows each on average")
 
+    def _is_anonymous(self, thing: str) -> bool:
+        """Return whether things recur in rows that nothing but answers tells apart.
+
+        Each of these is another person's: one judge would answer one thing again and again. Not
+        where a column is called a judge, if only a blank one, nor where each file may be one.
+        """
+        found = roles.answer_columns(self.choice, [thing], None, None)
+        named = [c for c in found if self._is_answer_name(c.column.name)]
+        answers = {c.column.name for c in named or _largest_group(found, found) if not c.is_fixed}
+        others = [c for c in self.choice.offered() if c.name not in answers and not c.is_unique]
+        telling = [c.name for c in others if not BESIDE & {*names.words(c.name)}]
+        telling = [thing, *(n for n in telling if n != thing and not self._is_answer_name(n))]
+        n_different = Sheet([self.sheet.table.select(telling)]).n_different
+        may_be_named = len(self.sheet.parts) > 1 or self.choice.among(_is_judge_name).offered()
+        return bool(answers) and not may_be_named and 2 * n_different <= len(self.sheet)
+
     def _who(self, thing: str | None) -> Question:
         """Return the question who judged, with what may be it."""
         sheet = self.sheet
         things = [thing] if thing else []
-        answers = answer_columns(self.choice, things, None, None)
+        answers = roles.answer_columns(self.choice, things, None, None)
         recurs = thing and sheet.combinations(thing) < len(sheet)
         likely = [c.column.name for c in answers if not c.is_fixed or not recurs]
         likely = [n for n in likely if not self.is_mturk or n.startswith(MTURK_ANSWER)][:8]
-        offered = [c.name for c in self.choice.offered() if may_be_judge(sheet, c)]
-        offered = [n for n in [*self.rivals, *offered] if n not in likely or are_ids(sheet[n])]
-        ranked = list(dict.fromkeys(offered))[:4]
-        one = [c.name for c in self.choice.offered() if c.n_distinct == 1 and are_models(c)]
-        ranked = [*one, *(n for n in ranked if n not in one)]
+        offered = [c.name for c in self.choice.offered() if roles.may_be_judge(sheet, c)]
+        offered = [
+            n for n in [*self.rivals, *offered] if n not in likely or roles.are_ids(sheet[n])
+        ]
+        one = [c.name for c in self.choice.offered() if c.n_distinct == 1 and roles.are_models(c)]
+        ranked = list(dict.fromkeys([*one, *offered]))[:4]
         forms: dict[str, list[str]] = {}
         for n in likely if self.view.shape == "rows" and not self.is_mturk else ():
             if sheet[n].is_whole:
                 forms.setdefault(re.sub(r"\d+", "#", n), []).append(n)
         alike = [tuple(form) for form in forms.values() if len(form) > 1]
         options = [Option({"each": f, "judge": ("each",)}, "each column is a judge") for f in alike]
-        options += [Option({"judge": (n,)}, spoken(sheet[n])) for n in ranked]
+        options += [Option({"judge": (n,)}, roles.spoken(sheet[n])) for n in ranked]
         if recurs or not thing or pairs_among(sheet.names):
             options.append(Option({"judge": ("anonymous",)}, "every row is another person's"))
         options.append(Option({"judge": ("=NAME",)}, "one judge, so named, gave all answers"))
+        described = [n for n in ranked if n not in one and not roles.may_name_people(sheet[n])]
+        options.sort(key=lambda o: o.by_role["judge"][0] in described)  # these come last
         text = "no column says who judged"
-        blank = [
-            n for n in sheet.names if "judge" in names.roles(n)
-            and len(sheet[n].filled) <= sheet[n].n_blank
-        ]  # fmt: skip
+        named = [sheet[n] for n in sheet.names if _is_judge_name(n)]
+        blank = [c.name for c in named if len(c.filled) <= c.n_blank]
         if blank:
-            text += f"; {', '.join(blank)}, which may be meant for it, is blank in " + (
-                "all rows" if not sheet[blank[0]].counts else f"{sheet[blank[0]].n_blank:,} rows"
-            )
+            rows = f"{sheet[blank[0]].n_blank:,} rows" if sheet[blank[0]].counts else "all rows"
+            text += f"; {', '.join(blank)}, which may be meant for it, is blank in {rows}"
         if likely:
             text += f"; answers look to be in {first_of(likely, 8)}"
         means = [
@@ -418,17 +430,21 @@ class _Reader:
         filled = [c for c in self.choice.with_role("segment") if len(c.filled) > 9 * c.n_blank]
         items = [c for c in self.inputs().with_role("item") if c.n_distinct > 1]
         likely = [*filled, *items, *self.choice.with_role("segment")]
-        if named or not likely:
-            return named
-        key = [*pair, *([self.judge] if self.judge else [])]
+        key = [*pair, *self.judges]
         n_once = self.sheet.combinations(*key) if key else 1
-        if n_once < ONCE * len(self.sheet):
-            n_with = {n: self.sheet.combinations(*key, n) for n in thing_columns(self.inputs())}
-            whole = [self.sheet[n] for n in n_with if n_with[n] >= ONCE * len(self.sheet)]
+        if named or not (likely or self.judge):
+            return named
+        if n_once < roles.ONCE * len(self.sheet):
+            sides = {n for p in pairs_among(self.sheet.names) for n in p[2:]}
+            n_with = {
+                n: self.sheet.combinations(*key, n)
+                for n in roles.thing_columns(self.inputs()) if n not in sides
+            }  # fmt: skip
+            whole = [self.sheet[n] for n in n_with if n_with[n] >= roles.ONCE * len(self.sheet)]
             telling = [c for c in likely if n_with.get(c.name, len(self.sheet)) > n_once]
             near = [c for c in telling if 2 * n_with.get(c.name, 0) >= len(self.sheet)]
             likely = [*near, *whole, *telling, *likely]
-        return likely[0]
+        return next(iter(likely), None)
 
     def _whole_segment(self, reading: Reading, segment: Column) -> Reading:
         """Return comparisons whose segment is whole: of a conversation, question and turn."""
@@ -439,7 +455,7 @@ class _Reader:
         key += [self.judge or OVER, segment.name]
         n_once = self.sheet.combinations(*key)
         for column in self.choice.offered():
-            is_part = PARTS & {*names.words(column.name)} and column.name not in key
+            is_part = roles.PARTS & {*names.words(column.name)} and column.name not in key
             if is_part and self.sheet.combinations(*key, column.name) > 1.1 * n_once:
                 self.choice.claim(column)
                 joined = {"join": [segment.expression, column.expression], "sep": ":"}
@@ -475,7 +491,7 @@ class _Reader:
             return self._joined_item(items)
         systems = [sheet[n] for n in self.named("system")] or inputs.with_role("system")
         systems = [
-            c for c in systems if c.n_distinct > 1
+            c for c in systems if c.n_distinct > 1 and not roles.are_criteria(c)
             and not (self.judge and roles.same_thing(sheet, c.name, self.judge))
         ]  # fmt: skip
         last_words = {names.words(c.name)[-1] for c in systems}  # one for each of several outputs
@@ -493,9 +509,10 @@ class _Reader:
         if thing is None and system and judge:  # of which a judge meets each output once
             key = [judge, system.name]
             whole = [
-                n for n in thing_columns(inputs)
+                n for n in roles.thing_columns(inputs)
                 if n not in key and not sheet.determines(n, system.name)
-                and sheet.combinations(*key, n) >= ONCE * len(sheet) > sheet.combinations(n, judge)
+                and sheet.combinations(*key, n) >= roles.ONCE * len(sheet)
+                and sheet.combinations(n, judge) < roles.ONCE * len(sheet)
             ]  # fmt: skip
             if whole and all(roles.same_thing(sheet, whole[0], n) for n in whole):
                 return self._system_and_segment(system, sheet[whole[0]])
@@ -521,11 +538,11 @@ class _Reader:
         """
         candidates = [c.name for c in (segment, thing) if c is not None]
         if self.is_one_judge:
-            listed = [self.sheet[n] for n in thing_columns(self.inputs())]
+            listed = [self.sheet[n] for n in roles.thing_columns(self.inputs())]
             candidates = [c.name for c in listed if names.roles(c.name) or not _is_free_text(c)]
         pairs = [
             pair for pair in combinations(candidates[:MOST_JOINED], 2)
-            if self.sheet.combinations(*pair) >= ONCE * len(self.sheet)
+            if self.sheet.combinations(*pair) >= roles.ONCE * len(self.sheet)
         ]  # fmt: skip
         is_unique = any(self.sheet[n].is_unique for n in candidates)
         if len(pairs) != 1 or is_unique or self.judge or OVER in self.sheet.names:
@@ -542,17 +559,17 @@ class _Reader:
         That is a text, or a number of the pair, as of a trial; not what is called an item.
         """
         sheet = self.sheet
-        is_item = thing.mean_length <= FREE_TEXT and thing_likelihood(thing.name) > 0
+        is_item = thing.mean_length <= FREE_TEXT and roles.thing_likelihood(thing.name) > 0
         is_item = is_item and not thing.n_blank
         if is_item or system.name == thing.name:
             return None
-        others = (c for c in self.inputs().offered() if may_be_thing(c))
+        others = (c for c in self.inputs().offered() if roles.may_be_thing(c))
         for column in (c for c in others if c.name not in (system.name, thing.name, self.judge)):
             both = sheet.combinations(system.name, column.name)
             whole = sheet.combinations(system.name, column.name, thing.name)
             whole = both if thing.n_blank and whole < both else whole
             is_less = column.n_distinct < 0.9 * thing.n_distinct
-            if whole == both >= ONCE * thing.n_distinct and is_less:
+            if whole == both >= roles.ONCE * thing.n_distinct and is_less:
                 return column
         return None
 
@@ -602,7 +619,7 @@ class _Reader:
         return self._by_question(answers, [*task, *lines], tasks)
 
     def _what_question(self) -> Question:
-        ranked = thing_columns(self.inputs())[:4]
+        ranked = roles.thing_columns(self.inputs())[:4]
         values = [part.to_pydict() for part in self.sheet.parts]
         shared = [
             c.name for c in self.choice.offered()
@@ -610,7 +627,7 @@ class _Reader:
             and all({*part[c.name]} == {*values[0][c.name]} for part in values)
         ]  # fmt: skip
         ranked += shared[:4]  # each file has all of them
-        options = [Option({"item": (n,)}, spoken(self.sheet[n])) for n in ranked]
+        options = [Option({"item": (n,)}, roles.spoken(self.sheet[n])) for n in ranked]
         is_one = self.is_one_judge or self.judge is None or self.sheet[self.judge].is_unique
         if is_one or not options:
             n_whole = sum(map(self._is_whole_thing, ranked[:1]))  # else other texts differ in it
@@ -649,31 +666,33 @@ class _Reader:
         self, lines: list[Line], task: list[Line], answers: Sequence[tuple[Column, Answer]]
     ) -> list[Line]:
         """Return lines under which a judge answers a thing once, as far as columns can say."""
-        sheet, judges = self.one, [self.judge] if self.judge else []
+        sheet = self.one
         tasks = [
             n for n in sheet.names if any(sheet[n].expression in _parts(e) for _, e, _ in task)
         ]
-        key = [*judges, *self.things, *tasks]
+        key = [*self.judges, *self.things, *tasks]
         n_rows = int((sheet.codes(*key) >= 0).sum())
         share = sheet.combinations(*key) / max(n_rows, 1)
         n_things = sheet.combinations(*self.things)
-        is_one = n_things == 1 and len(sheet) > (sheet.combinations(*judges) if judges else 1)
+        is_one = n_things == 1 and len(sheet) > (
+            sheet.combinations(*self.judges) if self.judge else 1
+        )
         has_control = len(self.things) > 1 and find_control(Choice(sheet, [*self.choice.remaining]))
-        if (share >= ONCE or has_control) and not is_one:
+        if (share >= roles.ONCE or has_control) and not is_one:
             return lines
         used = {c.name for c, _ in answers} | {*key}
         offered = [c for c in self.choice.offered() if c.name not in used]
-        telling = telling_columns(sheet, key, offered)
+        telling = roles.telling_columns(sheet, key, offered)
         nearest = telling or self._nearest(key, offered)
         numbered = [n for n in nearest if self.view.shape == "numbered" and n in self.view.parts]
         if numbered and len(self.things) == 1:
             return self._with_part(lines, sheet[numbered[0]])
         if self.named("item") or self.named("segment"):
             ids = [n for n in nearest if roles.is_called_id(n) or _is_part(n)]
-            if whole := [n for n in ids if sheet.combinations(*key, n) >= ONCE * n_rows]:
+            if whole := [n for n in ids if sheet.combinations(*key, n) >= roles.ONCE * n_rows]:
                 self.questions.append(self._apart_question(whole, share))
             return lines
-        parts = [n for n in telling if _is_part(n) and not REPEATS & {*names.words(n)}]
+        parts = [n for n in telling if _is_part(n) and not roles.REPEATS & {*names.words(n)}]
         finer = [n for n in telling if all(sheet.determines(n, t) for t in self.things[1:])]
         if finer and lines[0][0] == "system":  # such as the trial of a source
             return self._system_and_segment(sheet[self.things[0]], sheet[finer[0]])
@@ -684,29 +703,30 @@ class _Reader:
             rest = [line for line in lines if line[0] != "item"]
             return [*self._system_and_segment(sheet[self.things[0]], segment), *rest]
         for part in parts[:1] if single else ():
-            is_shared = sheet.combinations(*self.things, part) < ONCE * len(sheet)
-            if is_shared or (is_one and sheet.combinations(*judges, part) >= ONCE * len(sheet)):
+            is_shared = sheet.combinations(*self.things, part) < roles.ONCE * len(sheet)
+            if is_shared or (
+                is_one and sheet.combinations(*self.judges, part) >= roles.ONCE * len(sheet)
+            ):
                 return self._with_part(lines, sheet[part])
-        is_repeated = any(REPEATS & {*names.words(c.name)} for c in offered)
+        is_repeated = any(roles.REPEATS & {*names.words(c.name)} for c in offered)
         if is_repeated and not is_one:
             return lines
-        if share >= RARELY and not telling:
+        if share >= roles.RARELY and not telling:
             return lines
         differ = [c.name for c, _ in answers if sheet.differing(key, c.name) > 0]
-        if share >= RARELY and not differ and not is_one:
+        if share >= roles.RARELY and not differ and not is_one:
             return lines
         self.questions.append(self._apart_question(nearest, share))
         return lines
 
     def _nearest(self, key: Sequence[str], offered: Iterable[Column]) -> list[str]:
         """Return columns that tell rows apart best, though not all."""
-        once = self.sheet.combinations(*key)
-        counted = [
-            (-self.sheet.combinations(*key, c.name), c.name) for c in offered
-            if 1 < c.n_distinct < len(self.sheet) and not roles.is_measured(c)
-            and not names.MEASURED_TIME & {*names.words(c.name)}
-        ]  # fmt: skip
-        return [name for n, name in sorted(counted, key=lambda pair: pair[0]) if -n > once][:3]
+        varied = [c for c in offered if 1 < c.n_distinct < len(self.sheet)]
+        whole = [c.name for c in varied if not roles.is_measured(c)]
+        counts = {n: self.sheet.combinations(*key, n) for n in whole}
+        likely = [n for n in whole if not names.MEASURED_TIME & {*names.words(n)}]
+        likely = [n for n in likely if counts[n] > self.sheet.combinations(*key)]
+        return sorted(likely, key=lambda n: -counts[n])[:3]
 
     def _apart_question(self, telling: Sequence[str], share: float) -> Question:
         thing = ",".join(self.things)
@@ -730,16 +750,10 @@ class _Reader:
             ask = "What is it?"
         else:
             ask = "Which column is the id of what was judged?"
-            rest = [
-                c.name for c in self.choice.offered()
-                if c.name not in self.things and not roles.is_measured(c)
-            ]  # fmt: skip
-            options = [Option({"item": (n,)}, spoken(self.sheet[n])) for n in rest[:4]]
+            rest = [c for c in self.choice.offered() if not roles.is_measured(c)]
+            options = [Option({"item": (c.name,)}, roles.spoken(c)) for c in rest[:4]]
             options.append(Option({"item": ("row",)}, EACH_ROW))
-        if (
-            self.one.combinations(*([self.judge] if self.judge else []), *self.things)
-            == self.one.n_different
-        ):
+        if self.one.combinations(*self.judges, *self.things) == self.one.n_different:
             options.insert(0, Option({"item": tuple(self.things)}, "rows are copies: one counts"))
         return Question("item", text, options, ask)
 
@@ -750,16 +764,14 @@ class _Reader:
         ]
         likely = [*self.things, *(n for n in ids if n not in self.things)][:MOST_JOINED]
         joined = (some for size in (2, 3) for some in combinations(likely, size))
-        least = ONCE * len(self.one)
-        judges = [self.judge] if self.judge else []
-        return next((j for j in joined if self.one.combinations(*judges, *j) >= least), ())
+        least = roles.ONCE * len(self.one)
+        return next((j for j in joined if self.one.combinations(*self.judges, *j) >= least), ())
 
     def _with_part(self, lines: list[Line], other: Column) -> list[Line]:
         """Return lines with a column for the item, or joined to it."""
         sheet, item = self.sheet, self.sheet[self.things[0]]
         self.choice.claim(other)
-        judges = [self.judge] if self.judge else []
-        is_whole = sheet.combinations(*judges, other.name) >= ONCE * len(sheet)
+        is_whole = sheet.combinations(*self.judges, other.name) >= roles.ONCE * len(sheet)
         if is_whole and (item.n_distinct == 1 or sheet.determines(other.name, item.name)):
             self.things = [other.name]
             line = other.line("item")
@@ -820,7 +832,9 @@ class _Reader:
 
     def _answer_columns(self, truth: Column | None, unlikely: frozenset[str]) -> list[Candidate]:
         """Return the columns that may be answers, of those that ``each`` makes if it does."""
-        candidates = answer_columns(self.choice, self.things, self.judge, truth, unlikely=unlikely)
+        candidates = roles.answer_columns(
+            self.choice, self.things, self.judge, truth, unlikely=unlikely
+        )
         parts = self.view.parts
         filled = [self.sheet[n] for n in self.sheet.names[:MOST_COLUMNS] if self.sheet[n].n_blank]
         return [
@@ -849,8 +863,11 @@ class _Reader:
         if "all_answers" in self.by_role:
             return [c for c in varied if c.in_things > 0 or c.is_named] or found[:1]
         if not named:
-            most = max((c.in_judges for c in sure), default=0)  # a person's own data hardly differ
-            sure = _without_copies(self.sheet, [c for c in sure if c.in_judges >= 0.1 * most])
+            # a person's own data hardly differ, nor do descriptions of things
+            for sign in ("differs within judges", "differs within things"):
+                most = max((c.signs[sign] for c in sure), default=0.0)
+                sure = [c for c in sure if c.signs[sign] >= HARDLY * most]
+            sure = _without_copies(self.sheet, sure)
             numbers = [c for c in sure if c.column.numeric_share > MOSTLY_NUMBERS]
             is_numbered = self.view.shape == "numbered"
             group = numbers[:1] * is_numbered or _largest_group(found, sure)
@@ -871,7 +888,7 @@ class _Reader:
         first = named[0]
         others = [
             c for c in varied if c is not first and c.is_sure
-            and not roles.same_answer(self.sheet, first.column.name, c.column.name)
+            and not roles.says_same(self.sheet, first.column.name, c.column.name)
         ]  # fmt: skip
         alike = [c for c in others if c.is_named or _are_alike([first, c])]
         kin = [c for c in _kin_of(first, varied) if c not in (first, *alike)]
@@ -882,7 +899,9 @@ class _Reader:
         sure = [c for c in rivals if c.is_sure and "rank" not in names.roles(c.column.name)]
         sure = sure if len(sure) >= FEWEST_QUESTIONS and _are_alike(sure) else []
         if not sure and self.is_one_judge:  # whose answers nothing tells from a description
-            sure = [c for c in named[1:] if c not in alike]
+            is_vague = roles.WEAK & {*names.words(first.column.name)}
+            likely = [c for c in (varied if is_vague else named) if c not in (first, *alike)]
+            sure = _without_copies(self.sheet, [first, *likely])[1:]
         if sure:
             self.questions.append(_which_answers([first, *alike, *sure]))
         elif rivals:
@@ -1028,10 +1047,10 @@ class _Reader:
         took = ["hit_seconds"] if reading.each else ["seconds"]
         if self.is_mturk:  # its time is the assignment's, a judgment's only if it holds just one
             took = list(dict.fromkeys([*took, "hit_seconds"]))
+        is_place = partial(self._is_place, reading)
         optional = optional_fields.optional_lines(
-            choice, reading.kind, labels, item, one_a_row,
-            is_place=lambda column: self._is_place(reading, column),
-        )  # fmt: skip
+            choice, reading.kind, labels, item, one_a_row, is_place=is_place
+        )
         for name, expression, why in optional:
             fields = took if name == "seconds" else [name]
             if not any(line[0] == name for line in lines):
@@ -1044,12 +1063,8 @@ class _Reader:
         doubts = rankings.rank_doubts(sheet, reading)
         if not reading.each:
             reading = optional_fields.with_failure_flags(choice, reading)
-        reading.notes = [
-            *reading.notes,
-            *self.notes,
-            *doubts,
-            *unmapped_note(self._unmapped(choice)),
-        ]
+        unmapped = unmapped_note(self._unmapped(choice))
+        reading.notes = [*reading.notes, *self.notes, *doubts, *unmapped]
         reading.abstain = as_written(reading.abstained)
         reading.questions = [*self.questions, *reading.questions]
         reading.paths = [name for name in sheet.names if name != OVER]
@@ -1132,9 +1147,13 @@ def _parts(expression: Any) -> list[Any]:
     return [expression]
 
 
+def _is_judge_name(name: str) -> bool:
+    return "judge" in names.roles(name)
+
+
 def _is_part(name: str) -> bool:
     return bool(
-        {"item", "segment", "hit"} & names.roles(name).keys() or PARTS & {*names.words(name)}
+        {"item", "segment", "hit"} & names.roles(name).keys() or roles.PARTS & {*names.words(name)}
     )
 
 
@@ -1164,7 +1183,7 @@ def _without_copies(sheet: Sheet, candidates: Sequence[Candidate]) -> list[Candi
     chosen: list[Candidate] = []
     for c in candidates:
         name = c.column.name
-        if not any(roles.same_thing(sheet, name, o.column.name) for o in chosen):
+        if not any(roles.says_same(sheet, o.column.name, name) for o in chosen):
             chosen.append(c)
     return chosen
 
@@ -1176,7 +1195,7 @@ def _largest_group(found: Sequence[Candidate], sure: Sequence[Candidate]) -> lis
     """Return the columns on one scale, or of one form, that are more than twice the others."""
     forms = [_kin_of(one, found, sure) for one in sure[:10]]
     groups = [*forms, *([c for c in sure if _are_alike([one, c])] for one in sure[:10])]
-    return next((group for group in groups if _are_answers(group, sure)), [])
+    return max((group for group in groups if _are_answers(group, sure)), key=len, default=[])
 
 
 def _are_answers(group: Sequence[Candidate], sure: Sequence[Candidate]) -> bool:
@@ -1215,7 +1234,7 @@ def _answer_options(columns: Sequence[Column]) -> list[Option]:
         for c in some:
             role = "score" if c.numeric_share == 1 else "label"
             by_role[role] = (*by_role.get(role, ()), c.name)
-        why = f"these {len(some)}, each a question" if len(some) > 1 else spoken(some[0])
+        why = f"these {len(some)}, each a question" if len(some) > 1 else roles.spoken(some[0])
         if all(option.by_role != by_role for option in options):
             options.append(Option(by_role, why))
     return options
@@ -1313,7 +1332,7 @@ def choose_repeats(sheet: Sheet, reading: Reading) -> Reading:
     fields = [reading.column(sheet, n) for n in ("task", "judge", "item", "system", "segment")]
     columns = [column.name for column in fields if column is not None]
     item = reading.column(sheet, "item") or reading.column(sheet, "segment")
-    numbered = [name for name in sheet.names if REPEATS & {*names.words(name)}]
+    numbered = [name for name in sheet.names if roles.REPEATS & {*names.words(name)}]
     if item is None or numbered or not columns:
         return reading
     n_once = sheet.combinations(*columns)

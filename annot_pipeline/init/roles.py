@@ -22,20 +22,7 @@ from annot_pipeline.init.answers import answer_in
 from annot_pipeline.init.table import Choice, Column, Sheet
 from annot_pipeline.init.views import pairs_among
 
-WEIGHTS = {
-    "judge is named so": 3.0,
-    "judge recurs": 1.0,
-    "judges are fewer than things": 0.5,
-    "at most one answer": 2.0,
-    "things meet several judges": 1.0,
-    "thing is named so": 2.0,
-    "thing determines others": 0.5,
-    "a thing has one judge": -2.0,
-    "answer is named so": 3.0,
-    "differs within things": 0.0,
-    "differs within judges": 0.0,
-    "is fixed by things, judges or design": -6.0,
-}
+WEIGHTS: dict[str, float] = names.VOCABULARY["weights"]
 """What each sign of a judge, a thing and an answer weighs, from 0 (not so) to 1 (so)."""
 
 CLEARLY = 0.4
@@ -148,16 +135,27 @@ def judge_columns(choice: Choice) -> list[str]:
 
 def _is_one_of_many(choice: Choice, column: Column) -> bool:
     """Return whether a column named as judges are holds what its neighbours hold: answers."""
-    if column.n_distinct > 20:
+    if column.n_distinct > MOST_ALIKE:
         return False
     alike = [
         c for c in choice.offered()[:100]
-        if c is not column and 0 < c.n_distinct <= 20 and column.counts.keys() & c.counts.keys()
+        if c is not column and c.n_distinct <= 20 and column.counts.keys() & c.counts.keys()
     ]  # fmt: skip
     named = [c for c in alike if "judge" in names.roles(c.name)]
-    if _has_gaps(column) and any(_has_gaps(c) for c in alike if c not in named):
-        return True
-    return len(named) > 1 and column.numeric_share < 1
+    has_gaps = _has_gaps(column) and any(_has_gaps(c) for c in alike if c not in named)
+    are_words = len(named) > 1 and column.numeric_share < 1
+    return has_gaps or are_words or is_one_of_alike(choice.sheet, column)
+
+
+FEWEST_ALIKE, MOST_ALIKE = 3, 20
+"""Neighbours with the very values of a column, which is then one of them whatever it is called;
+and how many values it has at most."""
+
+
+def is_one_of_alike(sheet: Sheet, column: Column) -> bool:
+    """Return whether several other columns hold the very values of a column, as answers do."""
+    n_alike = sum(sheet[n].counts.keys() == column.counts.keys() for n in sheet.names[:100])
+    return n_alike > FEWEST_ALIKE and column.n_distinct <= MOST_ALIKE  # it is one of them
 
 
 def _has_gaps(column: Column) -> bool:
@@ -184,6 +182,7 @@ def may_be_judge(sheet: Sheet, column: Column) -> bool:
         return False
     return (
         column.n_distinct >= 2
+        and not is_one_of_alike(sheet, column)
         and 3 * column.n_distinct <= len(column.filled)
         and column.n_blank <= 0.1 * len(sheet)
         and column.mean_length <= 40
@@ -290,6 +289,10 @@ def answer_columns(
     Names with ``unlikely`` words are of something else.
     """
     sheet, found = choice.sheet, []
+    ids = [
+        c.name for c in choice.offered()
+        if is_called_id(c.name) and FEWEST_TOLD * sheet.combinations(c.name) <= len(sheet)
+    ]  # fmt: skip
     filled = {_form(c.name) for c in choice.offered() if len(c.filled) > c.n_blank}
     for column in choice.offered():
         roles = names.roles(column.name)
@@ -309,7 +312,8 @@ def answer_columns(
             roles.keys() - others or (unlikely - {"is", "has"}) & {*names.words(column.name)}
         ):
             continue
-        if answer_in(column, truth) is None:
+        is_design = WEAK & {*names.words(column.name)} and is_by_design(column)
+        if is_design or answer_in(column, truth) is None:
             continue
         in_things = sheet.differing(thing, column.name) if thing else 0.0
         in_judges = sheet.differing([judge], column.name) if judge else 1.0
@@ -317,6 +321,7 @@ def answer_columns(
         is_fixed = recurs and (
             are_fixed(sheet, thing, column.name)
             or (judge is not None and sheet.determines(judge, column.name))
+            or any(sheet.determines(i, column.name) for i in ids if i != column.name)
             or _is_crossed(sheet, thing, column.name, least=CROSSED if roles else 1)
         )
         if column.is_unique and not (is_named or roles) and not is_measured(column):
@@ -335,6 +340,12 @@ def _in_answers(column: Column) -> bool:
 def _form(name: str) -> str:
     """Return what numbered columns share; another name as it is."""
     return re.sub(r"\d+$", "#", name)
+
+
+def may_name_people(column: Column) -> bool:
+    """Return whether a column is called an id, or a key, or holds ids or numbers without a name."""
+    is_nameless = column.name == KEY or NAMELESS.fullmatch(column.name) is not None
+    return is_nameless or is_called_id(column.name) or are_ids(column)
 
 
 def is_called_id(name: str) -> bool:
@@ -362,6 +373,27 @@ def are_fixed(sheet: Sheet, thing: Sequence[str], name: str) -> bool:
     return sheet.differing(thing, name) == 0
 
 
+WEAK, CRITERIA = names.WORDS["weak_answers"], names.WORDS["criteria"]
+"""Words of answers that are descriptions as often, and of what is asked of texts and sounds."""
+BY_CHANCE = 0.001
+"""How likely it is at most that answers come out equally often, for that to be a design."""
+
+
+def is_by_design(column: Column) -> bool:
+    """Return whether all values are in equally many rows, and by chance hardly would be.
+
+    The chance is that of the multinomial distribution with equal shares, by Stirling's formula.
+    """
+    n_values, n_each = column.n_distinct, next(iter(column.counts.values()), 0)
+    chance = math.sqrt(n_values) * (2 * math.pi * max(n_each, 1)) ** ((1 - n_values) / 2)
+    return {*column.counts.values()} == {n_each} and n_each > 1 and chance < BY_CHANCE
+
+
+def are_criteria(column: Column) -> bool:
+    """Return whether values are criteria, such as fluency: which question was answered."""
+    return column.n_distinct > 1 and all(CRITERIA & {*names.words(v)} for v in column.counts)
+
+
 def _is_crossed(sheet: Sheet, thing: Sequence[str], name: str, *, least: int) -> bool:
     """Return whether all things come with all values equally often: a condition, by design."""
     n_things, n_values = sheet.combinations(*thing), sheet.combinations(name)
@@ -373,9 +405,14 @@ def _is_crossed(sheet: Sheet, thing: Sequence[str], name: str, *, least: int) ->
     return len(counts) == n_things * n_values and least <= counts.min() == counts.max()
 
 
-def same_answer(sheet: Sheet, first: str, second: str) -> bool:
-    """Return whether one column says what another says: a code of it, or a rounded number."""
-    return sheet.determines(first, second) or sheet.determines(second, first)
+FEWEST_TOLD = 5
+"""Rows a value at least, for what a column determines to be a coarser copy of it."""
+
+
+def says_same(sheet: Sheet, first: str, second: str) -> bool:
+    """Return whether a column is what another says: value for value, or coarser."""
+    is_coarser = len(sheet) >= FEWEST_TOLD * sheet.combinations(first)
+    return same_thing(sheet, first, second) or (is_coarser and sheet.determines(first, second))
 
 
 def same_thing(sheet: Sheet, first: str, second: str) -> bool:

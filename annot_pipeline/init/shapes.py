@@ -36,7 +36,7 @@ from annot_pipeline.init.readings import (
     read_view,
     unmapped_note,
 )
-from annot_pipeline.init.roles import PERSONAL
+from annot_pipeline.init.roles import NAMELESS, PERSONAL
 from annot_pipeline.init.table import Column, Sheet
 
 FEWEST = 2
@@ -63,8 +63,11 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
         if not by_role and (form := _form(sheet)):
             return [form]
         format_ = "csv"  # of a form of the requester's own, whose fields have no prefix
-    if {"Input", "Answer"} <= {name.partition(".")[0] for name in sheet.names}:
-        format_ = "mturk"  # whatever else of the batch was left out
+    starts = {name.partition(".")[0] for name in sheet.names}
+    workers = [n for n in sheet.names if "judge" in names.roles(n)]
+    workers = [n for n in workers if not names.ANONYMIZED & {*names.words(n)}]
+    if "Answer" in starts and ("Input" in starts or not workers):
+        format_ = "mturk"  # whatever else of the batch was left out, as its workers were
     rows = views.rows_view(sheet)
     if by_role.get("each"):
         return _each_by_option(sheet, format_, by_role)
@@ -417,7 +420,7 @@ def _matrix(sheet: Sheet) -> Reading | None:
     item = item_ids(sheet, answers)
     if item is None and rest:
         return None
-    has_blanks = all(sheet[n].n_blank for n in answers)
+    has_blanks = (all if rest else any)(sheet[n].n_blank for n in answers)
     has_roles = any(names.roles(name).keys() - {"judge"} for name in answers)
     if has_blanks and not has_roles and (item is not None or not rest):
         return by_judge(sheet, answers, "")
@@ -475,6 +478,7 @@ def _alike(sheet: Sheet) -> list[str]:
         and is_few(sheet[name])
         and not (sheet.is_unique(name) and len(sheet) > 2)
     ]
+    is_bare = all(NAMELESS.fullmatch(name) for name in sheet.names)  # and rare values say nothing
     best: list[str] = []
     for first in offered[:MOST_OPTIONS]:
         values = sheet[first].counts.keys()
@@ -482,7 +486,7 @@ def _alike(sheet: Sheet) -> list[str]:
             name
             for name in offered
             if len(values & sheet[name].counts.keys())
-            >= OVERLAP * max(len(values), sheet[name].n_distinct)
+            >= OVERLAP * max(len(values) * (not is_bare), sheet[name].n_distinct)
         ]
         best = max(best, alike, key=len)
     return best

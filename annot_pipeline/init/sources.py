@@ -11,7 +11,7 @@ from typing import Any
 from annot_pipeline.config.judges import MODEL_NAME
 from annot_pipeline.init import groups, names
 from annot_pipeline.init.abstentions import without_abstentions
-from annot_pipeline.init.answers import MOSTLY_NUMBERS, Answer, answer_as, kind_of
+from annot_pipeline.init.answers import MOSTLY_NUMBERS, Answer, answer_as, answered, kind_of
 from annot_pipeline.init.formats import OWN_COLUMNS
 from annot_pipeline.init.planned import FORMAT, planned_mapping
 from annot_pipeline.init.presets import preset_readings
@@ -247,13 +247,8 @@ def _reading(group: groups.Group, kind: str, by_role: ColumnsByRole) -> Reading:
     column = rows_view(sheet).sheet[reading.columns[0]]
     if kind == "scalar" and not column.numbers:
         return reading
-    answer = answer_as(column, kind)
     lines = [line for line in reading.lines if line[0] not in ("label", "score")]
-    reading = replace(
-        reading, lines=lines, kind=kind, scale=answer.scale, labels=answer.labels,
-        abstained=answer.abstained, failed=answer.failed,
-    )  # fmt: skip
-    return reading.with_lines(*answer.fields)
+    return answered(replace(reading, lines=lines), answer_as(column, kind))
 
 
 def _tasks(reading: Reading) -> list[Task]:

@@ -292,6 +292,8 @@ def _doubt(reading: Reading, trial: Trial, by_role: ColumnsByRole) -> Question |
     return Question("item", text, options, "Is it so, or is another column what was judged?")
 
 
+LONGEST_CLASS = 25
+"""Characters that many classes have on average at most; sentences have more."""
 SURELY_NAMED = 0.886  # worker_id, participant_id; not user_id
 
 
@@ -305,9 +307,12 @@ def _classes_doubt(reading: Reading, trial: Trial, by_role: ColumnsByRole) -> Qu
     labels = counted.aggregate([("count_all", "sum"), ("item", "count")])
     again = labels.filter(pc.greater(labels["count_all_sum"], 1))
     n_own = pc.sum(pc.equal(again["item_count"], 1)).as_py() or 0
-    if again.num_rows <= MOST_LABELS or n_own <= 0.5 * again.num_rows:
-        return None
     column = reading.columns[0]
+    length = pc.mean(pc.utf8_length(labels["label"].cast(pa.string()))).as_py() or 0
+    are_texts = labels.num_rows > MOST_LABELS and length > LONGEST_CLASS
+    if (again.num_rows <= MOST_LABELS or n_own <= 0.5 * again.num_rows) and not are_texts:
+        return None
     text = f"{n_own:,} of {again.num_rows:,} answers in {column} are given to one item only"
+    text = f"{column} holds {labels.num_rows:,} different sentences" if are_texts else text
     keep = Option({"label": (column,)}, "they are classes all the same")
     return Question("label", f"{text}: texts or places in it, and no classes", [keep], "Are they?")

@@ -92,15 +92,14 @@ class Pair(NamedTuple):
         roles = names.roles(self.stem)
         if self.is_rank:
             return None
-        if self.are_systems:
-            position = 0
-        elif self.are_outputs:
-            position = 3
-        elif "item" in roles:
-            position = 1
-        elif not self.stem:
-            position = 2
-        else:
+        signs = (
+            (self.are_systems, 0),
+            (self.are_outputs, 3),
+            ("item" in roles, 1),
+            (not self.stem, 2),
+        )
+        position = next((place for sign, place in signs if sign), None)
+        if position is None:
             return None
         return self.kind == X_AND_Y, position, self.kind
 
@@ -361,7 +360,7 @@ def numbered_views(sheet: Sheet) -> Iterator[View]:
         if match is None or not sheet[name].counts:
             continue
         number = match[2] or match[4]
-        is_of_system = bool(match[5] and names.roles(match[3]).keys() & {"system", "item"})
+        is_of_system = bool(match[5] and names.roles(match[3]).keys() & {"system"})
         if number == str(int(number)) and not is_of_system:  # ranks stand beside systems, too
             stem = (match[1] or match[3], match[5] or "")
             families.setdefault(stem, []).append(int(number))

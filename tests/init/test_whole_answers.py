@@ -59,8 +59,17 @@ def test_answers_of_a_batch_are_all_answers_and_no_inputs(tmp_path: Path, guess:
     assert tasks == {"clear", "true", "simple"}
 
 
-def test_of_a_batch_without_workers_only_the_judge_is_asked(tmp_path: Path) -> None:
+def test_rows_of_a_batch_without_workers_are_other_people(tmp_path: Path, guess: Guesses) -> None:
+    """Each input recurs, and nothing but answers tells its rows apart."""
     records = [{k: v for k, v in row.items() if k != "WorkerId"} for row in rows(batch)]
+    actual = guess(csv(tmp_path, records))
+    assert "judge: anonymous" in actual.text
+    assert {task for (task,) in actual.used("task")} == {"clear", "true", "simple"}
+
+
+def test_of_a_batch_without_workers_only_the_judge_is_asked(tmp_path: Path) -> None:
+    """Where each input stands once, one judge may have given all answers."""
+    records = [{k: v for k, v in batch(i, 1).items() if k != "WorkerId"} for i in ITEMS]
     question = asked(csv(tmp_path, records))
     assert [q.role for q in question.questions] == ["judge"]
     assert "likelihood" not in str(question.questions[0])
