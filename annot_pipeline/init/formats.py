@@ -131,12 +131,11 @@ def appraise(choice: Choice) -> Reading:
         answer = replace(answer, scale=APPRAISE_SCALE)
     control = {"column": kind.name, "map": APPRAISE_CONTROLS}
     comment = ", ".join(f"{value} ({count:,})" for value, count in kind.counts.items())
-    documents = [sheet["document"]]
     lines: list[Line] = [
         ("task", {"join": task, "sep": "-"}, ", ".join(tasks[:10])),
         system.line("system"),
         segment.line("segment"),
-        *[c.line("document") for c in documents if c.counts],
+        *[sheet["document"].line("document")] * bool(sheet["document"].counts),
         ("control", control, comment),
         *time_lines(choice.among(lambda name: name in ("timeEnd", "seconds"))),
     ]

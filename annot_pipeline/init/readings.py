@@ -886,10 +886,8 @@ class _Reader:
                 self.questions.append(_which_answers([*sure, *(same if is_met_once else [])]))
             return sure or (varied if len(varied) == 1 else [])
         first = named[0]
-        others = [
-            c for c in varied if c is not first and c.is_sure
-            and not roles.says_same(self.sheet, first.column.name, c.column.name)
-        ]  # fmt: skip
+        others = [c for c in varied if c is not first and c.is_sure]
+        others = _without_copies(self.sheet, [first, *others])[1:]
         alike = [c for c in others if c.is_named or _are_alike([first, c])]
         kin = [c for c in _kin_of(first, varied) if c not in (first, *alike)]
         alike += kin * (len(kin) + len(alike) + 1 >= FEWEST_QUESTIONS)
@@ -899,8 +897,8 @@ class _Reader:
         sure = [c for c in rivals if c.is_sure and "rank" not in names.roles(c.column.name)]
         sure = sure if len(sure) >= FEWEST_QUESTIONS and _are_alike(sure) else []
         if not sure and self.is_one_judge:  # whose answers nothing tells from a description
-            is_vague = roles.WEAK & {*names.words(first.column.name)}
-            likely = [c for c in (varied if is_vague else named) if c not in (first, *alike)]
+            likely = varied if roles.WEAK & {*names.words(first.column.name)} else named
+            likely = [c for c in likely if c not in (first, *alike)]
             sure = _without_copies(self.sheet, [first, *likely])[1:]
         if sure:
             self.questions.append(_which_answers([first, *alike, *sure]))
@@ -1182,8 +1180,7 @@ def _without_copies(sheet: Sheet, candidates: Sequence[Candidate]) -> list[Candi
     """Return columns but for those that say the same as an earlier one, value for value."""
     chosen: list[Candidate] = []
     for c in candidates:
-        name = c.column.name
-        if not any(roles.says_same(sheet, o.column.name, name) for o in chosen):
+        if not any(roles.says_same(sheet, o.column.name, c.column.name) for o in chosen):
             chosen.append(c)
     return chosen
 

@@ -406,13 +406,20 @@ def _is_crossed(sheet: Sheet, thing: Sequence[str], name: str, *, least: int) ->
 
 
 FEWEST_TOLD = 5
-"""Rows a value at least, for what a column determines to be a coarser copy of it."""
+"""Rows a value at least, for what a column determines to be a coarser copy of it; and rows that
+hold another value than most."""
 
 
 def says_same(sheet: Sheet, first: str, second: str) -> bool:
-    """Return whether a column is what another says: value for value, or coarser."""
-    is_coarser = len(sheet) >= FEWEST_TOLD * sheet.combinations(first)
-    return same_thing(sheet, first, second) or (is_coarser and sheet.determines(first, second))
+    """Return whether a column is what another says, value for value, or coarser.
+
+    A rare value that stands beside a rare one says nothing.
+    """
+    other = sheet[second]
+    is_told = len(other.filled) - max(other.counts.values(), default=0) >= FEWEST_TOLD
+    recurs = len(sheet) >= FEWEST_TOLD * sheet.combinations(first)
+    is_back = recurs or sheet.determines(second, first)
+    return is_told and is_back and sheet.determines(first, second)
 
 
 def same_thing(sheet: Sheet, first: str, second: str) -> bool:

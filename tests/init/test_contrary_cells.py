@@ -58,6 +58,14 @@ def test_a_coarser_copy_of_an_answer_is_no_question(tmp_path: Path, guess: Guess
     assert "binary_grade" not in str(actual.fields())
 
 
+def test_a_rare_value_beside_a_rare_one_is_no_copy(tmp_path: Path) -> None:
+    """One row alone is uncertain, and it is the only one of its label."""
+    rows: Rows = [("doc", "label", "framing_label", "uncertain_label")]
+    rows += [(f"d{n}", "no" if n else "yes", "ab"[n % 2], "fs"[n == 0]) for n in range(120)]
+    question = question_of(write_csv(tmp_path / "v.csv", rows), judge="=anna")
+    assert "uncertain_label" in question.text
+
+
 def test_a_normalized_score_is_no_question(tmp_path: Path, guess: Guesses) -> None:
     draw = random.Random(4)
     rows: Rows = [("rater", "clip", "rating", "normalised_rating", "rating_zscore")]
