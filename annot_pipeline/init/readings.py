@@ -863,6 +863,7 @@ class _Reader:
         if "all_answers" in self.by_role:
             return [c for c in varied if c.in_things > 0 or c.is_named] or found[:1]
         if not named:
+            everything = sure
             # a person's own data hardly differ, nor do descriptions of things
             for sign in ("differs within judges", "differs within things"):
                 most = max((c.signs[sign] for c in sure), default=0.0)
@@ -876,6 +877,9 @@ class _Reader:
                     (k for c in varied if _are_answers(k := _kin_of(c, varied), varied)), []
                 )
             if group:
+                unlike = [c for c in self.choice.offered() if c not in [f.column for f in found]]
+                if sure != everything and any(_share_values([group[0].column, c]) for c in unlike):
+                    self.questions.append(_which_answers(group))  # names alone leave some out
                 if rest := [c for c in sure or varied if c not in group]:
                     self.notes.append(f"{ANOTHER}: {first_of([c.column.name for c in rest])}")
                 return group

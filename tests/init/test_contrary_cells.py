@@ -155,18 +155,28 @@ def test_what_an_id_determines_is_a_description(tmp_path: Path) -> None:
     assert "composer" not in question_of(write_csv(tmp_path / "v.csv", rows)).text.split(" tell")[0]
 
 
-def test_what_hardly_differs_within_a_text_describes_it(tmp_path: Path, guess: Guesses) -> None:
+def described_texts(last: str) -> Rows:
     """Of 80 texts, two were made twice; answers differ in nearly all."""
     draw = random.Random(8)
-    rows: Rows = [("annotator", "text", "emotion", "maker", "set", "joy", "fear", "fluent", "odd")]
+    rows: Rows = [("annotator", "text", "emotion", "maker", "set", "joy", "fear", "fluent", last)]
     for text in range(80):
         for judge in range(3):
             design = text + (text < 2 and judge > 0)
             described = (("fear", "anger", "joy")[design % 3], "abcd"[design % 4], f"s{design % 5}")
             answers = [draw.randint(1, 5) for _ in range(4)]
             rows.append((f"a{judge}", f"this is text {text}", *described, *answers))
-    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    return rows
+
+
+def test_what_hardly_differs_within_a_text_describes_it(tmp_path: Path, guess: Guesses) -> None:
+    actual = guess(write_csv(tmp_path / "v.csv", described_texts("odd")))
     assert actual.used("task") == {("joy",), ("fear",), ("fluent",), ("odd",)}
+
+
+def test_where_a_name_leaves_out_a_like_column_it_is_asked(tmp_path: Path) -> None:
+    """Control is a role of its own, but the column has the scale of the answers."""
+    question = question_of(write_csv(tmp_path / "v.csv", described_texts("a_control")))
+    assert question.role == "label"
 
 
 def test_answers_of_a_batch_whose_workers_have_other_names(tmp_path: Path, guess: Guesses) -> None:
