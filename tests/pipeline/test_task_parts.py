@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.runtime.task_partitions import ProgressCallback
-from annot_pipeline.stages.ingest.raw_names import may_be_alike, names_of
+from annot_pipeline.stages.ingest.raw_names import NAME_COLUMNS, may_be_alike, names_of
 
 
 def test_progress_is_told_here_and_nowhere_else():
@@ -21,7 +21,7 @@ def test_progress_is_told_here_and_nowhere_else():
 
 def names(**columns):
     """Names of two records."""
-    empty = {name: [None, None] for name in ("task", "label", "item", "judge")}
+    empty = {name: [None, None] for name in NAME_COLUMNS}
     given = {name: pa.array(of, pa.string()) for name, of in (empty | columns).items()}
     return names_of(pa.table(given))
 

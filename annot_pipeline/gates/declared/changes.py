@@ -101,8 +101,8 @@ CHANGES: tuple[Gate[Any], ...] = (
     ),
     Gate(
         "copied_answers", ReleaseChangeMetrics, "lineage",
-        "share of scores or preferences by judges whose answers are those of another, in the worst "
-        "export of {minimum} or more",
+        "share of scores or preferences that repeat those of another judge, in the worst export of "
+        "{minimum} or more",
         "look whether an export repeats another under other names of judges: exclude it in its "
         "source; if people copied, leave them out (where, or annot forget)",
         measure_from=copied_answers, warn=0, error=0.2, minimum=20,
