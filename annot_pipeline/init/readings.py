@@ -343,7 +343,8 @@ class _Reader:
         if recurs or not thing or pairs_among(sheet.names):
             options.append(Option({"judge": ("anonymous",)}, "every row is another person's"))
         options.append(Option({"judge": ("=NAME",)}, "one judge, so named, gave all answers"))
-        described = [n for n in ranked if n not in one and not roles.may_name_people(sheet[n])]
+        words = [sheet[n] for n in ranked if n not in one and not sheet[n].is_whole]
+        described = [c.name for c in words if not roles.may_name_people(c)]
         options.sort(key=lambda o: o.by_role["judge"][0] in described)  # these come last
         text = "no column says who judged"
         named = [sheet[n] for n in sheet.names if _is_judge_name(n)]

@@ -79,7 +79,7 @@ def matrix() -> str:
 
 
 EXPORTS = {
-    "A listening test": ("hearing.csv", listening_test, ["2", "3"]),
+    "A listening test": ("hearing.csv", listening_test, ["1", "3"]),
     "A rubric sheet": ("rubric.csv", rubric, ["2", "Anna", "1", "1"]),
     "Nested JSON": ("nested.json", nested, ["1", "1"]),
     "A matrix": ("matrix.csv", matrix, ["1"]),

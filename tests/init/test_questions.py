@@ -85,7 +85,8 @@ def test_beliefs_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.mark.slow
 def test_every_row_of_a_label_is_another_persons_vote(tmp_path: Path) -> None:
-    path = anonymous(tmp_path)
+    rows = [(f"x{n // 3}", (1, 1, -1)[n % 3]) for n in range(12)]
+    path = write_csv(tmp_path / "answers.csv", [ROWS[0], *rows])
     text = guess_campaign([path], tmp_path, by_role={"judge": ("anonymous",)})
     (tmp_path / "campaign.yaml").write_text(text)
     labels = {row["item"]: row for row in build_file(tmp_path).rows("labels")}
