@@ -2,7 +2,8 @@
 -- two give equal answers to 98%, one of them in an export that the newest release did not read, and the answers of
 -- others make that improbable (p below 1e-5): of an item by n of N judges with a prior, worth two answers, at the
 -- share of the task's pairs that are equal. Good judges of few classes agree as well, but then with all good judges:
--- where a task has 20 values or fewer, three or more judges of the export have one such partner, and no other.
+-- where a task has 20 values or fewer, three or more judges of the export have one such partner, and no other. Who
+-- gives one answer to everything is careless, and copies nobody.
 -- Copies of labels are found by judge control.
 -- Inputs: lineage, judgments (of this build), released (judgments of the newest release), released_exports.
 WITH arrived AS (
@@ -57,7 +58,7 @@ pairs AS (
     FROM telling AS a
     JOIN telling AS b ON a.task = b.task AND a.item = b.item AND a.answer = b.answer AND a.judge <> b.judge
     GROUP BY ALL
-    HAVING n >= 20 AND sum(a.log_p) < ln(1e-5) AND count(coalesce(a.source_file, b.source_file)) > 0
+    HAVING n >= 20 AND count(DISTINCT a.answer) > 1 AND sum(a.log_p) < ln(1e-5) AND count(coalesce(a.source_file, b.source_file)) > 0
 ),
 twins AS (
     SELECT p.task, p.judge, p.twin

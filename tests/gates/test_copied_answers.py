@@ -107,6 +107,11 @@ def test_judges_who_look_for_themselves_copy_nobody(tmp_path, points, spread, it
     assert rows_of(tmp_path, scores("old", answers) + scores("n", answers)) == []  # the same people
 
 
+def test_judges_of_one_answer_copy_nobody(tmp_path):
+    answers = crowd(101, 15) | {(j, f"i{i}"): 100.0 for j in ("k", "l") for i in range(60)}
+    assert rows_of(tmp_path, scores("n", answers)) == []
+
+
 def test_copies_of_the_release_are_not_held_against_a_new_export(tmp_path):
     old = crowd(101, 15)
     first = scores("old", old) + scores("old", old, "{}@x.org")
