@@ -116,6 +116,13 @@ CHANGES: tuple[Gate[Any], ...] = (
         measure_from=since_release(unseen_judges, by_judge=True), warn=0.5, minimum=20,
     ),
     Gate(
+        "one_sided_judges", ReleaseChangeMetrics, "judge_changes",
+        "number of judges with 20 or more preferences that are all one answer",
+        "look at their answers and times: who always takes the same side has hardly looked; leave "
+        "their judgments out (where in the source), or mix in known answers (quality.test)",
+        lambda m: named(m.one_sided_judges), warn=0,
+    ),
+    Gate(
         "reinstated_judges", ReleaseChangeMetrics, "judge_changes",
         "number of judges with a failed test in the newest release and a passed one now",
         "their judgments count again: a wrong export makes bad judges look as good as others, so "

@@ -196,6 +196,7 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
             "unlike_exports",
             "shifted_exports",
             "copied_answers",
+            "one_sided_judges",
         )
     }
     new_classes = compare("new_classes", "prevalence")
@@ -222,6 +223,7 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
         vanished_by_export=by_export["vanished_by_export"].to_pylist(),
         shifted_exports=by_export["shifted_exports"].to_pylist(),
         copied_answers=by_export["copied_answers"].to_pylist(),
+        one_sided_judges=by_export["one_sided_judges"]["name"].to_pylist(),
         dropped_exports=_dropped_exports(context, release) if release else [],
         corrected_judgments=by_export["corrected_judgments"].to_pylist(),
         # falls of twice their intervals: one of hundreds of exports falls below one by chance
@@ -365,7 +367,7 @@ COMPARE_RELEASES = Stage(
     inputs=dict.fromkeys([*COMPARED.values(), "lineage"], ()),
     outputs=(*COMPARED, VANISHED),
     settings=(),
-    code_version="13",  # judgments that vanished, scores and systems that moved, copies, by export
+    code_version="13",  # what vanished, moved or is copied by export; one-sided judges
     work=compare_releases,
     cached=False,  # the newest release is looked at anew each time
     kinds=frozenset({"parquet", "duckdb", "numpy"}),

@@ -138,6 +138,8 @@ class ReleaseChangeMetrics(StageMetrics):
         Falls of a model's agreement with people on new items, the largest first.
     shifted_exports
         What moved in an export beyond twice its interval, the largest first.
+    one_sided_judges
+        Tasks and judges whose preferences all are one answer, with their numbers.
     copied_answers
         By task and export with judges whose answers are another's.
     unlike_exports
@@ -168,6 +170,7 @@ class ReleaseChangeMetrics(StageMetrics):
     copied_answers: list[Row] = field(default_factory=list)
     unlike_exports: list[Change] = field(default_factory=list)
     reinstated_judges: list[str] = field(default_factory=list)
+    one_sided_judges: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

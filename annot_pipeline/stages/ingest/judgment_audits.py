@@ -17,7 +17,6 @@ from annot_pipeline.errors import counted_kind, first_of, row_and_line
 from annot_pipeline.runtime.context import Document, StageContext
 from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.stages.ingest.archived_lines import MOST_BYTES, export_lines
-from annot_pipeline.stages.ingest.metrics import SupersededByOrder
 from annot_pipeline.stages.ingest.raw_names import appearance, look_alikes, may_be_alike
 from annot_pipeline.stages.shared.account_records import COLUMNS as ACCOUNTED
 from annot_pipeline.stages.shared.account_records import account
@@ -90,7 +89,7 @@ def audit_records(
     }
 
 
-def superseded_by_order(audits: Sequence[Document]) -> list[SupersededByOrder]:
+def superseded_by_order(audits: Sequence[Document]) -> list[dict[str, Any]]:
     """Count answers that were superseded by the order of files alone, by both files."""
     records: Counter[tuple[str, str]] = Counter()
     for row in (row for audit in audits for row in audit["superseded_by_order"]):

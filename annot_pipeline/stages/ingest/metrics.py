@@ -10,14 +10,6 @@ from typing_extensions import TypedDict
 from annot_pipeline.contracts.stage_metrics import StageMetrics
 
 
-class SupersededByOrder(TypedDict):
-    """Answers of one file that gave way to those of another by the order of files alone."""
-
-    file: str
-    over: str
-    records: int
-
-
 class RepeatedAnswers(TypedDict):
     """Judges and items of a task with several answers that count, though it declares no repeats.
 
@@ -138,7 +130,7 @@ class JudgmentMetrics(StageMetrics):
     judges_as_items: int
     undeclared_classes: dict[str, int]
     respelled_classes: list[dict[str, Any]]
-    superseded_by_order: list[SupersededByOrder]
+    superseded_by_order: list[dict[str, Any]]
     experts_disagree: list[str]
     repeated_answers: list[RepeatedAnswers]
     used_judges: dict[str, str]
