@@ -462,6 +462,7 @@ def test_hostile_items_open_as_text(browser, reports):
 def test_the_first_sections_print_on_few_sheets(browser, reports, paper):
     """Use, changes, systems and judges; what is closed stays closed."""
     with Visit(browser, reports["full"]) as page:
+        page.wait_for_selector("#doubt-list form", state="attached")  # then the script is done
         page.evaluate(
             "document.querySelectorAll('#doubt, #records, .folded').forEach(e => e.remove())"
         )
