@@ -231,21 +231,21 @@ class _Interpreter:
             elif found := self.first(columns):
                 by_role[role] = (found,)
         answers = preset.get("answers", {})
-        kept = [n for n in sheet.names if fnmatchcase(n, answers.get("like", "*"))]
-        kept = [n for n in kept if not any(fnmatchcase(n, g) for g in answers.get("not", ()))]
+        wanted = [n for n in sheet.names if fnmatchcase(n, answers.get("like", "*"))]
+        wanted = [n for n in wanted if not any(fnmatchcase(n, g) for g in answers.get("not", ()))]
         if gold := answers.get("gold"):
-            with_gold = [n for n in kept if gold.replace("{q}", n) in sheet.names]
-            kept = with_gold or kept
+            with_gold = [n for n in wanted if gold.replace("{q}", n) in sheet.names]
+            wanted = with_gold or wanted
         if (times := by_role.pop("submitted_at", ())) and read_times(sheet[times[0]]):
             by_role["submitted_at"] = times
         named = [n for values in by_role.values() for n in values]
         by_role["all_answers"] = ()
-        chosen = {*kept, *named}
+        chosen = {*wanted, *named}
         part = Sheet([p.select([n for n in p.column_names if n in chosen]) for p in sheet.parts])
         rows = rows_view(part)
         readings = read_view(rows, self.group.first.format, by_role)
         if any(q.role in ("label", "item") for r in readings for q in r.questions):
-            listed = ", ".join(n for n in kept if n not in named)
+            listed = ", ".join(n for n in wanted if n not in named)
             raise NoJudgmentsError(
                 preset.get("no_answer", "which column is the answer: {}?").format(listed)
             )
@@ -386,13 +386,13 @@ class _Interpreter:
             for one in cell if isinstance(cell, list) else []:
                 values = answers.setdefault(str(one.get(single["name"])), [])
                 values.append(one.get(single["value"]))
-        kept = [task for task, values in answers.items() if all(map(_is_single, values))]
-        if not kept:
+        tasks = [task for task, values in answers.items() if all(map(_is_single, values))]
+        if not tasks:
             raise NoJudgmentsError(single["refuse"].format(", ".join(answers)))
-        if len(kept) == len(answers):
+        if len(tasks) == len(answers):
             return [], []
-        left = [f"{t} ({len(answers[t]):,} answers)" for t in answers if t not in kept]
-        where = {"column": "{a.value}", "json": single["name"], "in": kept}
+        left = [f"{t} ({len(answers[t]):,} answers)" for t in answers if t not in tasks]
+        where = {"column": "{a.value}", "json": single["name"], "in": tasks}
         return [where], [f"left out, since answers are lists or drawings: {', '.join(left[:20])}"]
 
     # --- other shapes ---------------------------------------------------------------------------

@@ -309,9 +309,9 @@ class _Reader:
         Each of these is another person's: one judge would answer one thing again and again. Not
         where a column is called a judge, if only a blank one, nor where each file may be one.
         """
-        found = roles.answer_columns(self.choice, [thing], None, None)
-        named = [c for c in found if self._is_answer_name(c.column.name)]
-        answers = {c.column.name for c in named or _largest_group(found, found) if not c.is_fixed}
+        every = roles.answer_columns(self.choice, [thing], None, None)
+        named = [c for c in every if self._is_answer_name(c.column.name)]
+        answers = {c.column.name for c in named or _largest_group(every, every) if not c.is_fixed}
         others = [c for c in self.choice.offered() if c.name not in answers and not c.is_unique]
         telling = [c.name for c in others if not BESIDE & {*names.words(c.name)}]
         telling = [thing, *(n for n in telling if n != thing and not self._is_answer_name(n))]

@@ -98,7 +98,7 @@ class Pair(NamedTuple):
             ("item" in roles, 1),
             (not self.stem, 2),
         )
-        position = next((place for sign, place in signs if sign), None)
+        position = next((number for sign, number in signs if sign), None)
         if position is None:
             return None
         return self.kind == X_AND_Y, position, self.kind

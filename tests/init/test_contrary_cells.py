@@ -41,8 +41,8 @@ def test_the_order_of_pages_is_no_part_of_the_item(tmp_path: Path, guess: Guesse
         pages = [*range(10), 0, 1]
         draw.shuffle(pages)
         rows += [
-            (f"s{judge}", f"sound{page}", place, pages.index(page) < place, draw.randint(0, 100))
-            for place, page in enumerate(pages)
+            (f"s{judge}", f"sound{page}", at, pages.index(page) < at, draw.randint(0, 100))
+            for at, page in enumerate(pages)
         ]
     fields = guess(write_csv(tmp_path / "v.csv", rows)).fields()
     assert (fields["item"], fields["position"]) == ("sound", "page_order")
@@ -150,8 +150,8 @@ def test_what_an_id_determines_is_a_description(tmp_path: Path) -> None:
         for key in range(12):
             for album in draw.sample(range(4), 2):
                 answers = draw.randint(1, 7), draw.randint(1, 99)
-                composer, made = ("bach", "chopin")[album % 2], ("plain", "free")[album // 2]
-                rows.append((f"p{judge}", made, f"k{key}", f"a{album}", composer, *answers))
+                composer, style = ("bach", "chopin")[album % 2], ("plain", "free")[album // 2]
+                rows.append((f"p{judge}", style, f"k{key}", f"a{album}", composer, *answers))
     assert "composer" not in question_of(write_csv(tmp_path / "v.csv", rows)).text.split(" tell")[0]
 
 

@@ -60,7 +60,7 @@ def test_a_judge_who_repeats_a_score_agrees_with_nobody(stage_campaign):
     cells: dict[tuple[str, str], list[int]] = {}
     for judge, _, _, segment, score, _ in rows:
         cells.setdefault((str(judge), str(segment)), []).append(int(str(score)))
-    judges, segments = (sorted({cell[place] for cell in cells}) for place in (0, 1))
+    judges, segments = (sorted({*names}) for names in zip(*cells, strict=True))
     table = [[np.mean(cells.get((j, s), [np.nan])) for s in segments] for j in judges]
     actual = statistics(stage_campaign(export(rows), **SCALAR))
     for metric in ("ordinal", "interval", "ratio"):
