@@ -20,7 +20,7 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -107,8 +107,13 @@ def scaled_votes_loss(votes: Floats, truth: Codes) -> float:
     return float(minimize_scalar(loss, bounds=(0.05, 20), method="bounded").fun)
 
 
-def measure(answers: Answers, truths: Truths) -> dict[str, float]:
-    """Return the figures of a set; items whose truth nobody named are left out."""
+def measure(
+    answers: Answers, truths: Truths, models: Sequence[dict[str, str]] = ()
+) -> dict[str, float]:
+    """Return the figures of a set; items whose truth nobody named are left out.
+
+    ``models``: declarations of judges who are models.
+    """
     columns = zip(*answers, strict=True)
     names, codes = zip(*(np.unique(c, return_inverse=True) for c in columns), strict=True)
     k = names[2].size
@@ -117,7 +122,7 @@ def measure(answers: Answers, truths: Truths) -> dict[str, float]:
     has_truth = truth >= 0
     frame = pa.table(dict(zip(("item", "judge", "label"), map(pa.array, zip(*answers, strict=True)),
                               strict=True)))  # fmt: skip
-    settings = {"quality": {"labels": "measure"}}
+    settings = {"quality": {"labels": "measure"}, "judges": [*models]}
     inferred = annot.infer_labels(frame, labels=names[2].tolist(), settings=settings).gold
     assert inferred is not None
     table = inferred.table("label_distributions")
@@ -160,7 +165,8 @@ def main() -> None:
     figures: dict[str, dict[str, float]] = {}
     print(f"| {' | '.join(HEAD)} |\n|{'---|' * len(HEAD)}")
     for name, answers, truths in sets:
-        own = figures[name] = measure(answers, truths)
+        models = [{"name": "*", "kind": "model"}] if name.startswith("LLMBar") else []
+        own = figures[name] = measure(answers, truths, models)
         old = before.get(name, {}).get("published", float("nan"))
         shares = (own["majority"], own["dawid_skene"], own["ebcc"], old, own["published"],
                   own["votes_loss"], own["dawid_skene_loss"], own["published_loss"],

@@ -153,6 +153,15 @@ def test_models_and_settings(votes):
         annot.infer_labels(votes, **NAMES, settings={"labelmodel": "mace"})
 
 
+def test_labels_by_models_are_less_certain_than_by_people(votes):
+    models = {"judges": [{"name": "*", "kind": "model"}]}
+    people = annot.infer_labels(votes, **NAMES).labels
+    ours = annot.infer_labels(votes, **NAMES, settings=models).labels
+    differ = people["probability"] < 0.999
+    assert (ours["probability"] < people["probability"])[differ].mean() > 0.95
+    assert (ours["answer"] == people["answer"]).mean() > 0.95
+
+
 def test_soft_labels(votes):
     result = annot.infer_labels(votes, **NAMES)
     soft = result.soft_labels()

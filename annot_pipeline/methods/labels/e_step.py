@@ -80,7 +80,7 @@ def voted_counts(matrix: LabelMatrix) -> Counts:
     )
 
 
-def tempered(log_posterior: Floats, n_judges: Codes, dependence: float) -> Floats:
+def tempered(log_posterior: Floats, n_judges: Codes, dependence: Floats | float) -> Floats:
     """Return the posterior of n judges of whom each repeats others by ``dependence``."""
     logs = log_posterior / design_effect(n_judges, dependence)[:, None]
     logs -= largest_of_rows(logs)
@@ -90,7 +90,7 @@ def tempered(log_posterior: Floats, n_judges: Codes, dependence: float) -> Float
 
 
 def tempered_classes(
-    log_posterior: Floats, n_judges: Codes, dependence: float, n_classes: int
+    log_posterior: Floats, n_judges: Codes, dependence: Floats | float, n_classes: int
 ) -> Floats:
     """Return the posterior of subtypes whose classes are tempered, but not subtypes within them."""
     if log_posterior.shape[1] == n_classes:

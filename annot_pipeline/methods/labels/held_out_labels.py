@@ -114,19 +114,16 @@ def predict(
     shares: Floats,
 ) -> Predictions:
     """Return what the members of the stack predict of the labels of a block that are held out."""
-    labels, members, published = block.labels, [], []
-    for posterior, cells, fitted, value in zip(
-        block.posteriors, counts, estimates, published_dependences, strict=True
-    ):
-        both = [float(fitted.dependence[0]), value]
-        predicted = held_out_predictions(labels, posterior, cells, fitted.log_pi[0], both)
-        members.append(predicted[0])
-        published.append(predicted[1])
+    labels, members = block.labels, zip(block.posteriors, counts, estimates, strict=True)
+    predicted = [
+        held_out_predictions(labels, p, cells, fit.log_pi[0], [float(fit.dependence[0]), value])
+        for (p, cells, fit), value in zip(members, published_dependences, strict=True)
+    ]
     votes = held_out_votes(labels, shares)
     some = labels.n_judges[labels.item] > 1
     by_member, by_published = (
-        np.maximum(np.stack([*predicted, votes], axis=1)[some], LEAST)
-        for predicted in (members, published)
+        np.maximum(np.stack([*probabilities, votes], axis=1)[some], LEAST)
+        for probabilities in zip(*predicted, strict=True)
     )
     return Predictions(by_member, by_published, labels.item[some], labels.weights[some])
 
@@ -207,11 +204,6 @@ class Evidence:
     votes: Score
     gain_of_votes: Score
     n_labels: int
-
-    def mean_of(self, model: str) -> Score:
-        """Return the score of a model by its name."""
-        score: Score = getattr(self, model)
-        return score
 
     @property
     def votes_predict_better(self) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.arrays import Codes
+from annot_pipeline.arrays import Codes, Flags
 from annot_pipeline.methods.numerics.distinct import is_new
 
 if TYPE_CHECKING:  # settings alone, which need Params, load no scipy
@@ -31,6 +31,8 @@ class LabelCodes:
         ``(n_judges,)`` family of each judge, codes below ``n_judges``. Labels that one family gives
         an item count together as one judge's label, repeats of one judge too: each of m labels has
         weight 1/m. None: every label counts by itself, as Dawid & Skene 1979 have it.
+    models
+        ``(n_judges,)`` whether each judge is a language model; None: nobody is.
     """
 
     items: Codes
@@ -40,6 +42,7 @@ class LabelCodes:
     n_judges: int
     n_labels: int
     families: Codes | None = None
+    models: Flags | None = None
 
     def __post_init__(self) -> None:
         for name, codes, size in (

@@ -14,7 +14,8 @@ to `PRIOR`.
 Where votes alone predict labels better than the average, beyond chance, they are published.
 
 Labels cannot show mistakes that all judges share: `UNSEEN` is added to each dependence when
-probabilities are published. Classes without a vote are capped (unsupported).
+probabilities are published, and `UNSEEN_OF_MODELS` between two language models, which share more
+of them. Classes without a vote are capped (unsupported).
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from annot_pipeline.methods.labels.e_step import design_effect, tempered_classes
 from annot_pipeline.methods.labels.estimates import Estimates
 from annot_pipeline.methods.labels.held_out_labels import ModelLabels, Predictions, predict_labels
 from annot_pipeline.methods.labels.hierarchical import borrowed_counts
+from annot_pipeline.methods.labels.item_labels import ItemLabels
 from annot_pipeline.methods.labels.item_subtypes import borrowed_by_subtype
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.methods.labels.votes import smoothed_votes
@@ -39,7 +41,7 @@ from annot_pipeline.methods.numerics.moments import Additive
 
 DEPENDENCE = (0.0, 0.15, 0.4)
 """Dependences that the label model is fitted with, in the order of members."""
-UNSEEN = 0.45
+UNSEEN, UNSEEN_OF_MODELS = 0.45, 0.75
 """Dependence that labels cannot show, added where probabilities are published."""
 PRIOR = np.array([0.2, 0.4, 0.3, 0.1])
 """Weights before any label is seen: of the dependences, and of votes."""
@@ -74,24 +76,28 @@ class StackedFit:
         ``(n_members,)``, those of votes last.
     shares
         ``(K,)`` of labels.
+    unseen
+        Dependence that is added to that of members, the mean over pairs of judges of an item.
     votes_alone
         Whether smoothed votes are published in place of the average.
     """
 
     weights: Floats
     shares: Floats
+    unseen: float = UNSEEN
     votes_alone: bool = False
 
     @property
     def dependence(self) -> float:
         """Return the dependence of judges that is published, averaged over members."""
         weights = self.weights[:-1] / self.weights[:-1].sum()
-        return float(weights @ published_dependence(np.array([*DEPENDENCE, 0.0])[: weights.size]))
+        dependence = np.array([*DEPENDENCE, 0.0])[: weights.size]
+        return float(weights @ published_dependence(dependence, self.unseen))
 
 
-def published_dependence(dependence: Floats) -> Floats:
+def published_dependence(dependence: Floats, unseen: float) -> Floats:
     """Return dependences with what labels cannot show."""
-    return np.asarray(dependence + UNSEEN * (1 - dependence))
+    return np.asarray(dependence + unseen * (1 - dependence))
 
 
 def fit_stacking(
@@ -115,11 +121,13 @@ def fit_stacking(
     shared
         Weights that tasks with few labels share, the prior of a task that has fewer than `ENOUGH`.
     """
+    pairs, of_models = tasks.sum(_pairs_of_judges)
+    unseen = UNSEEN + (UNSEEN_OF_MODELS - UNSEEN) * float(of_models / max(pairs, 1.0))
     predictions, shares = predict_labels(
         tasks,
         estimates,
         partial(_borrowed, smoothing=smoothing),
-        [_published(fitted) for fitted in estimates],
+        [float(published_dependence(fitted.dependence, unseen)[0]) for fitted in estimates],
         smoothing,
     )
     if shared is not None and tasks.sum(attrgetter("labels.size")) < ENOUGH:
@@ -127,7 +135,16 @@ def fit_stacking(
     else:
         prior = PRIOR_SUBTYPES if len(estimates) > len(DEPENDENCE) else PRIOR
         weights = stacking_weights(predictions, prior)
-    return StackedFit(weights, shares), predictions
+    return StackedFit(weights, shares, unseen), predictions
+
+
+def _pairs_of_judges(codes: LabelCodes) -> Floats:
+    """Return the pairs of judges of an item, and those of two models, each twice, ``(2,)``."""
+    labels = ItemLabels.from_codes(codes)
+    of_models = np.zeros(codes.n_judges) if codes.models is None else codes.models
+    weights = labels.weights * of_models[labels.judge]
+    n_models = np.round(np.bincount(labels.item, weights, labels.n_items))
+    return np.array([float(n @ np.maximum(n - 1, 0)) for n in (labels.n_judges, n_models)])
 
 
 def _borrowed(cells: Floats, smoothing: float) -> Floats:
@@ -135,10 +152,6 @@ def _borrowed(cells: Floats, smoothing: float) -> Floats:
     if cells.shape[1] > len(cells):
         return borrowed_by_subtype(len(cells))
     return np.asarray(borrowed_counts(cells[None], smoothing)[0])
-
-
-def _published(fitted: Estimates) -> float:
-    return float(published_dependence(fitted.dependence)[0])
 
 
 def stacked_posterior(codes: LabelCodes, estimates: Sequence[Estimates], fit: StackedFit) -> Floats:
@@ -161,7 +174,8 @@ def stacked_posterior(codes: LabelCodes, estimates: Sequence[Estimates], fit: St
     ):
         with np.errstate(divide="ignore"):  # a class of probability 0 stays one
             logs = np.log(posterior) * design_effect(n, fitted.dependence)[:, None]
-        by_subtype = tempered_classes(logs, n, _published(fitted), votes.shape[1])
+        dependence = published_dependence(fitted.dependence, fit.unseen)
+        by_subtype = tempered_classes(logs, n, dependence, votes.shape[1])
         n_subtypes = by_subtype.shape[1] // votes.shape[1]
         average += weight * by_subtype.reshape(*votes.shape, n_subtypes).sum(axis=2)
     average /= np.einsum("ik->i", average)[:, None]

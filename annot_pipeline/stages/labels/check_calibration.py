@@ -73,7 +73,7 @@ def evidence_rows(
         temperature = fit.recalibration.scaling.temperature
         yield calibration_row("published", "temperature", temperature, n)
     for model in ("published", "dawid_skene", "votes"):
-        mean, error = evidence.mean_of(model)
+        mean, error = getattr(evidence, model)
         ends = (mean - Z * error, min(mean + Z * error, 0.0))
         yield calibration_row(model, "held_out_log_likelihood", mean, evidence.n_labels, ends)
     yield _expected_accuracy(fit, sums)

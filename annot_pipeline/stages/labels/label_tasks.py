@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from annot_pipeline.arrays import Codes, Flags
-from annot_pipeline.config.judges import JudgeSettings, entry_for
+from annot_pipeline.config.judges import JudgeSettings, entry_for, is_model
 from annot_pipeline.methods.labels.inference import FEWEST_JUDGES
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.methods.labels.published_labels import ItemFit, TaskLabels
@@ -63,6 +63,8 @@ class Vocabulary:
         By the names that records have for them, their public names.
     families
         ``(n_judges,)`` of judges: the code of the first of the family.
+    models
+        ``(n_judges,)`` whether a judge is declared to be a model.
     doubted
         ``(n_judges,)`` whether no label is certain by a judge.
     """
@@ -70,11 +72,12 @@ class Vocabulary:
     classes: Sequence[str]
     judges: Mapping[str, str]
     families: Codes
+    models: Flags
     doubted: Flags
 
     @classmethod
     def from_task(cls, task: JudgedTask, related: Sequence[JudgeSettings]) -> Vocabulary:
-        """Return the names of a task; ``related`` says which judges are related."""
+        """Return the names of a task; ``related``: what is declared of judges."""
         names, labels = zip(*task.judgments.map(_scan), strict=True)
         public = {} if task.by_votes else {k: v for judges in names for k, v in judges.items()}
         judges = dict(sorted(public.items()))
@@ -82,6 +85,7 @@ class Vocabulary:
             list(task.classes or class_order(sorted(set().union(*labels)))),
             judges,
             judge_families([*judges], related),
+            np.array([is_model(name, related) for name in judges], np.bool_),
             np.array([name in task.doubted for name in judges.values()], np.bool_),
         )
 
@@ -132,6 +136,7 @@ class LabelTask:
             len(vocabulary.judges),
             len(classes),
             vocabulary.families,
+            vocabulary.models,
         )
         with_class = known_items(items, classes, truths, _decisions(rows))
         return cls(name, items, classes, codes, with_class)

@@ -25,6 +25,7 @@ from annot_pipeline.methods.labels.stacking import (
     DEPENDENCE,
     PRIOR,
     UNSEEN,
+    UNSEEN_OF_MODELS,
     StackedFit,
     fit_stacking,
     stacked_posterior,
@@ -44,7 +45,7 @@ def in_blocks(task: LabelCodes, n_blocks: int) -> list[LabelCodes]:
         rows = np.isin(task.items, items)
         codes = (task.items[rows] - items[0], task.judges[rows], task.labels[rows])
         sizes = (items.size, task.n_judges, task.n_labels)
-        blocks.append(LabelCodes(*codes, *sizes, task.families))
+        blocks.append(LabelCodes(*codes, *sizes, task.families, task.models))
     return blocks
 
 
@@ -157,10 +158,13 @@ def test_no_class_without_a_vote_is_ever_the_label(seed):
     np.testing.assert_array_equal(actual[~judged], p[~judged])
 
 
-def test_the_average_by_hand():
+@pytest.mark.parametrize("are_models", [False, True])
+def test_the_average_by_hand(are_models):
     """Two judges say 0, one says 1; each member at its dependence and what labels cannot show."""
     task = crowd(5, n_items=40, classes=2)
+    task = replace(task, models=np.full(task.n_judges, are_models))
     posterior, estimates, stacked = fit(task)
+    unseen = UNSEEN_OF_MODELS if are_models else UNSEEN
     i = int(np.bincount(task.items).argmax())
     mine = task.items == i
     votes = np.bincount(task.labels[mine], minlength=2) * 1.0
@@ -170,11 +174,21 @@ def test_the_average_by_hand():
         logs = fitted.log_pi[0].copy()
         for judge, label in zip(task.judges[mine], task.labels[mine], strict=True):
             logs += fitted.log_theta[judge, label]
-        r = dependence + UNSEEN * (1 - dependence)
+        r = dependence + unseen * (1 - dependence)
         p = np.exp(logs / (1 + (n - 1) * r))
         average += weight * p / p.sum()
     expected = UnsupportedClasses.from_votes(votes[None], np.array([n])).cap(average[None])[0]
     np.testing.assert_allclose(posterior[i], expected, rtol=1e-9)
+
+
+def test_pairs_of_models_share_more_mistakes_than_pairs_with_people():
+    """Item 0: two models, one of two versions, and a person; item 1: a model and a person."""
+    items, judges = np.array([0, 0, 0, 0, 1, 1]), np.array([0, 1, 2, 3, 0, 3])
+    task = LabelCodes(items, judges, np.zeros(6, np.int64), 2, 4, 2, np.array([0, 1, 1, 3]))
+    task = replace(task, models=np.array([True, True, True, False]))
+    expected = UNSEEN + (UNSEEN_OF_MODELS - UNSEEN) * 1 / (3 + 1)  # one of four pairs
+    for n_blocks in (1, 2):
+        assert fit(task, n_blocks)[2].unseen == pytest.approx(expected)
 
 
 def test_blocks_are_the_whole_and_no_order_counts():
