@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MOST_CHARACTERS = 120
 """Of a text in a table or a title; pages of items show more."""
-SMALLEST_P = 0.001
+SMALLEST_P, ALMOST_ONE = 0.001, 0.9995
 ROUNDING = 1e-12
 """Agreement below it is that of sums of rounded numbers."""
 FEWEST = 3
@@ -166,6 +166,8 @@ def number(value: float | None, kind: str = "real") -> str:
     size = abs(value)
     if size and (size >= 1e7 or size < 5e-4):
         return f"{value:.2e}".replace("-", "\u2212", 1) if value < 0 else f"{value:.2e}"
+    if ALMOST_ONE <= size < 1 - ROUNDING:
+        return ">0.999" if value > 0 else "<\u22120.999"
     size = round(size, 3)
     digits = 0 if isinstance(value, int) else 3 if size < 10 else 2 if size < 100 else 1
     return f"{value:,.{digits}f}".replace("-", "\u2212")

@@ -4,11 +4,12 @@
 -- Parameters: most_labels, most_others (how many labels; of each other kind), most_classes (with
 -- votes that are told of a label).
 -- degree: of labels what probability (without one, the majority's share) lacks to 1; of scores the
--- range of z-scores of one criterion; of comparisons the votes of the losing side; of ranks their
+-- range of z-scores of one criterion, or where it is more, that of scores in widths of the task's
+-- central 90% (one huge score makes the z-scores of its judge small); of comparisons the votes of the losing side; of ranks their
 -- range. Ranges and counts do not hang on the order of rows, so neither does the order of the items.
 WITH used AS NOT MATERIALIZED (
     SELECT
-        task, item, judge, criterion, z, rank, item_a, item_b,
+        task, item, judge, criterion, score, z, rank, item_a, item_b,
         coalesce(
             preference,
             CASE
@@ -31,12 +32,23 @@ opinions AS (
     FROM used
     WHERE item_a IS NOT NULL AND preference IS NOT NULL
 ),
-ranges AS (
-    SELECT task, item, criterion, max(z) - min(z) AS width
+central AS (
+    SELECT task, criterion, quantile_disc(score, 0.95) - quantile_disc(score, 0.05) AS width
     FROM used
-    WHERE z IS NOT NULL
-    GROUP BY task, item, criterion
-    HAVING min(judge) <> max(judge)
+    WHERE score IS NOT NULL
+    GROUP BY task, criterion
+),
+ranges AS (
+    SELECT
+        u.task, u.item, u.criterion,
+        greatest(
+            max(u.z) - min(u.z), (max(u.score) - min(u.score)) / nullif(any_value(c.width), 0)
+        ) AS width
+    FROM used AS u
+    INNER JOIN central AS c ON u.task = c.task AND u.criterion IS NOT DISTINCT FROM c.criterion
+    WHERE u.z IS NOT NULL
+    GROUP BY u.task, u.item, u.criterion
+    HAVING min(u.judge) <> max(u.judge)
 ),
 candidates AS (
     SELECT

@@ -353,6 +353,15 @@ def test_columns_that_are_the_same_in_all_rows_shown_are_told_once(browser, repo
         assert page.locator("#judges table, #doubt table").evaluate_all(constant) == []
 
 
+def test_a_caption_says_nothing_of_a_column_that_is_empty_in_the_rows_shown():
+    rows = [(f"judge {n}", None if n < 16 else "random", n) for n in range(20)]
+    table = _pages().from_string(
+        '{% from "macros.html" import table %}'
+        '{{ table("Judges", ["judge", ("looks", "chip choose"), ("n", "count")], rows, true) }}'
+    )
+    assert "<caption>Judges</caption>" in table.render(rows=rows)
+
+
 def test_a_column_that_only_later_rows_need_is_shown_with_them(browser, tmp_path):
     rows = [(f"judge {n}", "failed" if n < 16 else "passed", n) for n in range(20)]
     table = _pages().from_string(

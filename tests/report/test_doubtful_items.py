@@ -176,6 +176,19 @@ def test_a_pair_that_judges_fight_over(tmp_path):
     assert told == ["s/x is better", "s/x is better", "s/y is better"]
 
 
+def test_a_huge_score_comes_first_though_it_makes_its_judges_z_scores_small():
+    rows = [
+        {"task": "t", "item": f"i{n:02}", "judge": f"w{w}", "fate": "used",
+         "score": 50.0 + n + w * (n == 7), "z": n / 10 + w * (n == 7)}
+        for n in range(30) for w in range(2)
+    ]  # fmt: skip
+    rows[3 * 2 + 1] |= {"score": 111_111.0, "z": 0.9}  # of item 3, whose other z is .3
+    inputs = {name: GOLD[name].empty() for name in ("labels", "label_distributions", "items")}
+    inputs["judgments"] = pa.Table.from_pylist(rows, GOLD["judgments"].schema)
+    table = QUERIES.table("report/doubtful_items", inputs, QUERIED["doubtful_items"])
+    assert table["item"].to_pylist()[:2] == ["i03", "i07"]
+
+
 def test_decisions_against_the_model_come_first():
     def row(item: str, label: str, model: str | None) -> dict[str, Any]:
         return {

@@ -15,6 +15,7 @@ import pytest
 from annot_pipeline.cli import build_parser, main
 from annot_pipeline.contracts import GOLD, SYSTEM_RANKINGS
 from annot_pipeline.report.contents import Contents, Labelled, looks_random
+from annot_pipeline.report.render import number
 from annot_pipeline.report.sections.judges import judges as judges_section
 from annot_pipeline.report.sections.use import (
     Tile,
@@ -78,6 +79,10 @@ def test_the_first_is_named_with_its_lead_and_whoever_is_not_shown_to_be_worse()
     assert tile.sentence == (
         "a leads b by 2.500 points (1.500 to 3.500), 1 of 2 other systems is not shown to be worse"
     )
+    these = {"reason": "intervals speak of these judges only"}
+    tile = winner_tile(contents(three, [pair("t", "b", "a", -2.5, beats=False) | these, third]))
+    assert tile.words.endswith("; intervals speak of these judges only")
+    assert tile.sentence.endswith(", intervals speak of these judges only")
     tile = winner_tile(contents(three, [pair("t", "b", "a", -0.5, beats=False), third]))
     assert "perhaps by chance" in tile.words
     assert "perhaps by chance" in tile.sentence
@@ -286,8 +291,43 @@ def test_no_judge_is_cleared_of_answers_at_random_where_none_could_be_tested():
         ("undetermined", "none was dropped"), ("passed", "none was dropped; none looks random")
     ):  # fmt: skip
         rows = [row | {"judge": judge, "verdict": verdict_} for judge in "ab"]
-        of_release: Any = SimpleNamespace(used_judges=rows, judges=rows)
-        assert judges_tile(of_release).words == words
+        assert judges_tile(judges_alone(rows)).words == words
+
+
+def judges_alone(rows: list[dict[str, Any]], *models: tuple[str, str, float | None]) -> Any:
+    """Return a release of judges, and of models with what they are compared with, and kappa."""
+    validated = [dict(zip(("judge", "reference", "kappa"), model, strict=True)) for model in models]
+    table = pa.Table.from_pylist(validated, GOLD["judge_validation"].schema)
+    return SimpleNamespace(used_judges=rows, judges=rows, tables={"judge_validation": table})
+
+
+def test_whoever_looks_random_and_counts_is_looked_at_before_those_dropped():
+    row = {"accuracy": 0.6, "chance_accuracy": 0.5, "n_judgments": 900, "verdict": "failed"}
+    rows = [
+        row | {"judge": "a", "dropped": True, "random": True},
+        row | {"judge": "b", "dropped": False, "random": True},
+    ]
+    assert [name for name, _ in judges_tile(judges_alone(rows)).first] == ["b", "a"]
+
+
+def test_the_model_that_agrees_least_with_people_is_named():
+    """People whom nobody tests count; whom to doubt are the models that are compared with them."""
+    row = {"judge": "a", "verdict": "untested", "accuracy": None, "dropped": False,
+           "random": False, "n_judgments": 900}  # fmt: skip
+    models = ("m1", "people", 0.4), ("m2", "people", 0.076), ("m3", "people", None)
+    tile = judges_tile(judges_alone([row], *models))
+    words = "model m2 agrees least with people: kappa 0.076"
+    assert tile.sentence == words
+    assert tile.words == f"none was tested; {words}"
+    assert judges_tile(judges_alone([row])).words == "none was tested"
+
+
+@pytest.mark.parametrize(
+    ("value", "written"), [(0.999814, ">0.999"), (-0.9996, "<\u22120.999"), (0.9994, "0.999"),
+                           (1.0, "1.000"), (1 - 1e-15, "1.000")],
+)  # fmt: skip
+def test_what_is_less_than_1_is_not_written_as_1(value, written):
+    assert number(value) == written
 
 
 @pytest.mark.slow

@@ -250,11 +250,23 @@ def judges_tile(contents: Contents) -> Tile:
     clear = f"none {'of the others ' * bool(dropped)}looks random" * is_clear
     n_judges = counted(len(names), "judge")
     begin = f"of {n_judges}" if concerns else f"none was {'dropped' if tested else 'tested'}"
-    words = "; ".join(filter(None, (begin, *concerns, clear)))
+    models = _least_agreeing(contents)
+    words = "; ".join(filter(None, (begin, *concerns, clear, models)))
     sentence = "; ".join(concerns).replace(" ", f" of {n_judges} ", 1)
-    first = [judge for judge in anchors if judge in dropped | random][:FEW]
+    sentence = "; ".join(filter(None, (sentence, models)))
+    first = [judge for group in (random, dropped) for judge in anchors if judge in group][:FEW]
     return Tile("Judges who count", f"{len(names - dropped):,}", words, "judges", sentence,
                 [(judge, anchors[judge]) for judge in first])  # fmt: skip
+
+
+def _least_agreeing(contents: Contents) -> str:
+    """Return which model agrees least with people, or with known answers, beyond chance."""
+    rows = contents.tables["judge_validation"].to_pylist()
+    return min((
+        (row["kappa"], f"model {row['judge']} agrees least with {row['reference']}: "
+                       f"kappa {number(row['kappa'])}")
+        for row in rows if row["kappa"] is not None
+    ), default=(0, ""))[1]  # fmt: skip
 
 
 def changes_tile(contents: Contents) -> Tile:
@@ -329,9 +341,11 @@ def _first_of_one_task(contents: Contents, task: str, rows: list[Row]) -> Tile:
         tile_words.append(all_others if "not shown" in which else which)
         sentences.append(tile_words[-1])
     more = []
+    if limit := most_frequent_reason([own for own in behind[1:] if own["ci_low"] is not None]):
+        more = [limit]
     if untested:
         why = most_frequent_reason(untested)
-        more = [f"{len(untested):,} not tested" + f" ({why})" * bool(why)]
+        more += [f"{len(untested):,} not tested" + f" ({why})" * bool(why)]
     more += _other_firsts(contents, task, [row["system"] for row in rows])
     if not is_open:
         tile_words.append(_named(name).removeprefix(name).strip(" ()"))  # the value has no room
