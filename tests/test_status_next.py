@@ -38,8 +38,9 @@ def document(*levels: str, **more: Any) -> dict[str, Any]:
         "campaign": "c", "release": release, "unpointed": [], "arrived": {},
         "exports_not_compared": [], "unread": [],
         "settings_changed": False, "changed_settings": [], "not_compared": None, "last_build": None,
-        "unended_build": None, "build_due": False, "failing": [], "rolled_back": None,
-        "failed_build": None, "damaged_note": None, "refused_folders": None, "exposed_secrets": [],
+        "unended_build": None, "unfinished_forgets": [], "build_due": False, "failing": [],
+        "rolled_back": None, "failed_build": None, "damaged_note": None, "refused_folders": None,
+        "exposed_secrets": [],
         "candidate": None, "dropped": {}, "exclude": {}, "unused_exclusions": [],
     } | more  # fmt: skip
 

@@ -52,7 +52,7 @@ def _releases(document: Document, campaign: str) -> Iterator[str]:
     names = f"version pinned made=created parent labels scores records {' '.join(below)}"
     yield from table("releases", rows, names, most=len(rows), below=below)
     people = document["forgotten"]
-    yield from table("people who are forgotten", people, "at by because")
+    yield from table("people who are forgotten", people, "at by because finished")
     yield from problem_lines(document["rolled_back"])
     if document["rolled_back"]:
         yield f"next: {document['rolled_back']['do']}"

@@ -124,6 +124,8 @@ def _warnings(document: Document) -> Iterator[tuple[str, str]]:
             yield f"{gate['level']}: {gate['name']}: {measured}{detail}", gate["do"]
     for unused in document["unused_exclusions"]:
         yield f"warn: exclude: no export has the digest {unused}", EXCLUDE
+    for open_one in document["unfinished_forgets"]:
+        yield f"warn: forget: {open_one['what']}", open_one["do"]
     if exposed := document["exposed_secrets"]:
         yield f"warn: {EXPOSED.name}: {'; '.join(exposed)}", EXPOSED.do
 

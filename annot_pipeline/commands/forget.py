@@ -28,7 +28,12 @@ from annot_pipeline.stages.shared.name_search import holds_name, is_distinctive
 from annot_pipeline.storage.archive import find_exports
 from annot_pipeline.storage.catalog import CATALOG, write_catalog
 from annot_pipeline.storage.exclusions import exclusions
-from annot_pipeline.storage.forgotten import Forgotten, add_forgotten, read_forgotten
+from annot_pipeline.storage.forgotten import (
+    Forgotten,
+    read_forgotten,
+    unfinished,
+    write_forgotten,
+)
 from annot_pipeline.storage.keys import fingerprint, judge_key, pseudonym, refuse_other_key
 from annot_pipeline.storage.manifest_changes import source_digest
 from annot_pipeline.storage.marked_folder import FOLDERS
@@ -78,7 +83,7 @@ def forget(
     campaign
         Whose person.
     judge
-        The name, as exports have it.
+        The name, as exports have it, or as releases do.
     because, by
         Why, and who says so; None: the user of this process.
     pinned
@@ -108,16 +113,18 @@ def forget(
         Gold or the store cannot be read or written, or the key is another one.
     """
     decided = decision(because, by)
-    name = re.compile(rf"(?<!\w){re.escape(judge)}(?!\w)", re.IGNORECASE)
-    if name.search(f"{because}\n{decided.by}"):
-        problem = Problem("--because", "it names the person", do="say why without the name")
-        raise ConfigError("the reason is kept", [problem])
     releases, store = Releases.for_campaign(campaign), Store(campaign.store)
     if newest := releases.latest():
         refuse_other_key(campaign.settings, campaign.store, newest.manifest)
     key = judge_key(campaign.settings, campaign.store)
+    names = judge_names(sorted(store.records.glob("*.parquet")))
+    judge = {pseudonym(key, name): name for name in names}.get(judge, judge)
+    name = re.compile(rf"(?<!\w){re.escape(judge)}(?!\w)", re.IGNORECASE)
+    if name.search(f"{because}\n{decided.by}"):
+        problem = Problem("--because", "it names the person", do="say why without the name")
+        raise ConfigError("the reason is kept", [problem])
     entry = Forgotten(pseudonym(key, judge), fingerprint(key), decided.at, decided.by, because)
-    _check_person(campaign, judge, entry, releases)
+    _check_person(campaign, judge, entry, releases, is_known=judge in names)
     held = _releases_with(releases, judge, entry)
     pins = read_pins(releases)
     if (pinned_versions := [v for v in held if v in pins]) and not pinned:
@@ -143,18 +150,27 @@ def forget(
         still_named = {"still_named": ["campaign.yaml"] if is_set else []}
         return document | _rows_of_person(releases, held, judge, entry) | still_named
     with writing(releases):
-        add_forgotten(campaign.store, replace(entry, releases=held))
+        write_forgotten(campaign.store, replace(entry, releases=held))
         with store.exclusive_lock(lambda: progress(IN_USE)):
             _purge(store)
-        document["release"] = _build(campaign, decided, progress)
+        try:
+            document["release"] = _build(campaign, decided, progress)
+        except AnnotError:
+            for open_one in unfinished(campaign.store):
+                progress(f"warn: {open_one['what']}: {open_one['do']}")
+            raise
         lock = store.exclusive_lock(lambda: progress(IN_USE))
         with lock, releases.publishing(lambda: progress(WAITING)):
             document["removed"] = held = _releases_with(releases, judge, entry)
+            if (newest := releases.latest()) and newest.version in held:  # a defect: gold would end
+                problem = Problem("", f"the build left {newest.version} the newest", do="report it")
+                raise StoreError("the newest release has the person", [problem])
             releases.set_pins({v: p for v, p in read_pins(releases).items() if v not in held})
             releases.remove(held)
             releases.redact(lambda text: holds_name(text, [judge]))
             _clear_archive(campaign, releases, store)
             write_catalog(campaign.store, releases)
+            write_forgotten(campaign.store, replace(entry, releases=held, finished=True))
     return document | {"still_named": _still_named(campaign, judge)}
 
 
@@ -181,14 +197,13 @@ def _still_named(campaign: LoadedCampaign, judge: str) -> list[str]:
 
 
 def _check_person(
-    campaign: LoadedCampaign, judge: str, entry: Forgotten, releases: Releases
+    campaign: LoadedCampaign, judge: str, entry: Forgotten, releases: Releases, *, is_known: bool
 ) -> None:
     if is_model(judge, campaign.settings.judges.declared):
         do = "judges.use, or where of its source, leaves out the answers of a model"
         raise ConfigError("a model is no person", [Problem("JUDGE", "is declared a model", do=do)])
-    records = sorted(Store(campaign.store).records.glob("*.parquet"))
-    is_known = entry.digest in {person.digest for person in read_forgotten(campaign.store)}
-    is_known = is_known or judge in judge_names(records)
+    people = {person.digest for person in read_forgotten(campaign.store)}
+    is_known = is_known or entry.digest in people
     every = map(releases.get, releases.versions())
     is_known = is_known or any(_has_person(release, judge, entry) for release in every)
     if not (is_known or _is_in_files(campaign, judge, entry)):
@@ -225,7 +240,7 @@ def _has_other_key(release: Release, entry: Forgotten) -> bool:
 
 def _has_person(release: Release, judge: str, entry: Forgotten) -> bool:
     return any(
-        pc.any(_are_theirs(release.table(table), judge, entry)).as_py()
+        pc.any(_are_theirs(release, release.table(table), judge, entry)).as_py()
         for table in ("judges", "lineage")
     )
 
@@ -236,8 +251,9 @@ def _rows_of_person(
     """Return a person's rows by archived export, and what of the last such release is theirs."""
     document: dict[str, Any] = {"rows": {}}
     for version in held:
-        lineage = releases.get(version).table("lineage")
-        theirs = lineage.filter(_are_theirs(lineage, judge, entry))
+        release = releases.get(version)
+        lineage = release.table("lineage")
+        theirs = lineage.filter(_are_theirs(release, lineage, judge, entry))
         rows = theirs.group_by("source_file").aggregate([("source_row", "count_distinct")])
         document["rows"] |= dict(zip(*map(pa.ChunkedArray.to_pylist, rows.columns), strict=True))
         judged = theirs.filter(pc.is_valid(theirs["judgment_id"]))
@@ -247,9 +263,9 @@ def _rows_of_person(
     return document
 
 
-def _are_theirs(rows: pa.Table, judge: str, entry: Forgotten) -> pa.ChunkedArray:
-    names = pa.array([judge, entry.digest], pa.string())
-    return pc.is_in(rows["judge"].cast(pa.string()), names)
+def _are_theirs(release: Release, rows: pa.Table, judge: str, entry: Forgotten) -> pa.ChunkedArray:
+    has_pseudonyms = release.manifest["settings"]["privacy"]["pseudonymize"]
+    return pc.equal(rows["judge"].cast(pa.string()), entry.digest if has_pseudonyms else judge)
 
 
 def _purge(store: Store) -> None:

@@ -50,7 +50,7 @@ def list_releases(campaign: LoadedCampaign) -> dict[str, Any]:
     back = releases.rolled_back()
     problem = back and {"file": back.where, "what": back.what, "do": back.do}
     people = [
-        {"at": person.at, "by": person.by, "because": person.because}
+        {name: getattr(person, name) for name in ("at", "by", "because", "finished")}
         for person in read_forgotten(campaign.store)
     ]
     return {"releases": rows, "forgotten": people, "rolled_back": problem}

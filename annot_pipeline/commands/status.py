@@ -21,6 +21,7 @@ from annot_pipeline.stages.ingest.present_exports import (
 from annot_pipeline.stages.last_build import failed_build_advice, failing_gates
 from annot_pipeline.storage.candidates import CANDIDATES, candidate_steps, folder_bytes
 from annot_pipeline.storage.exclusions import exclusions
+from annot_pipeline.storage.forgotten import unfinished
 from annot_pipeline.storage.keys import exposed_secrets
 from annot_pipeline.storage.places import check_places
 from annot_pipeline.storage.releases import Release, Releases
@@ -82,6 +83,7 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
         "last_build": build.store.last_outcome(),
         "damaged_note": note and {"file": note.where, "what": note.what, "do": note.do},
         "unended_build": build.store.interrupted_build(),
+        "unfinished_forgets": unfinished(campaign.store),
         "failing": [{"what": gate.what, "do": gate.do} for gate in failing],
         "candidate": candidate
         and {

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from annot_pipeline.errors import Problem, StoreError
@@ -21,8 +21,9 @@ class Forgotten:
     """A person who is left out: keyed digest of the name, since when, who decided, and why.
 
     ``key`` is the fingerprint of the key: under another one nobody is recognized. ``releases`` had
-    the person, and are gone. ``exports``: digests of excluded exports, by that of their text
-    without the person's rows: where these are removed by hand, it is still excluded.
+    the person, and are gone where the command is ``finished``. ``exports``: digests of excluded
+    exports, by that of their text without the person's rows: where these are removed by hand, it
+    is still excluded.
     """
 
     digest: str
@@ -32,6 +33,7 @@ class Forgotten:
     because: str
     releases: Sequence[str] = ()
     exports: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    finished: bool = False
 
 
 def read_forgotten(store: Path) -> list[Forgotten]:
@@ -58,11 +60,22 @@ def forgotten_releases(store: Path) -> set[str]:
     return {version for person in read_forgotten(store) for version in person.releases}
 
 
-def add_forgotten(store: Path, entry: Forgotten) -> None:
-    """Add a person, once."""
-    entries = read_forgotten(store)
-    if entry.digest not in {person.digest for person in entries}:
-        write_json(store / FORGOTTEN, {"forgotten": [asdict(e) for e in [*entries, entry]]})
+def unfinished(store: Path) -> list[dict[str, str]]:
+    """Return what is wrong, and what to do, where people are not forgotten to the end."""
+    what = "the person whom {by} decided to forget at {at} is still in archive or releases"
+    do = 'annot forget CAMPAIGN JUDGE --because "..." with the same name finishes it'
+    open_ones = (person for person in read_forgotten(store) if not person.finished)
+    return [{"what": what.format(**vars(person)), "do": do} for person in open_ones]
+
+
+def write_forgotten(store: Path, entry: Forgotten) -> None:
+    """Add a person, once; what was decided first stays, and what is finished."""
+    entries = {person.digest: person for person in read_forgotten(store)}
+    first = entries.get(entry.digest, entry)
+    releases = list(dict.fromkeys([*first.releases, *entry.releases]))
+    finished = first.finished or entry.finished
+    entries[entry.digest] = replace(first, releases=releases, finished=finished)
+    write_json(store / FORGOTTEN, {"forgotten": [asdict(e) for e in entries.values()]})
 
 
 def forgotten_among(names: Iterable[str], people: Sequence[Forgotten], key: bytes) -> set[str]:

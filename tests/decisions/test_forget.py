@@ -23,6 +23,7 @@ from annot_pipeline.commands.build import build_release
 from annot_pipeline.commands.decisions import publish_candidate, retract, roll_back
 from annot_pipeline.commands.forget import forget
 from annot_pipeline.commands.prune import prune, set_pin
+from annot_pipeline.commands.release_list import list_releases
 from annot_pipeline.commands.status import status
 from annot_pipeline.commands.validate import validate
 from annot_pipeline.config.campaign_file import load_campaign
@@ -111,7 +112,8 @@ def test_releases_manifest_and_report_say_that_a_person_was_forgotten(forgetful,
     assert re.search(r"people who are forgotten\n.*\n +20\S+ +ann +asked for it", shown)
     assert main(["releases", str(campaign), "--json"]) == 0
     [person] = json.loads(capsys.readouterr().out)["forgotten"]
-    assert person.keys() == {"at", "by", "because"}
+    assert person.keys() == {"at", "by", "because", "finished"}
+    assert person["finished"]
     publication, _ = build_release(load_campaign(campaign, sets=["seed=3"]), silent)
     assert "decision" not in publication.release.manifest
 
@@ -627,6 +629,47 @@ def test_pinned_releases_strangers_and_models_are_refused_before_anything_goes(c
 
 
 @pytest.mark.slow
+def published_name(campaign: Path) -> str:
+    """Return the pseudonym of the person, of whom alone b.csv tells that there is item k1."""
+    rows = load_gold(campaign / "gold", "lineage").to_pylist()
+    [name] = {row["judge"] for row in rows if row["item"] == "k1"}
+    return str(name)
+
+
+def test_a_person_can_be_given_by_the_name_that_releases_have(campaign):
+    """Reports show it; without this nobody was forgotten, and all releases went."""
+    name = published_name(campaign)
+    assert name != PERSON
+    assert forgotten(campaign, name)["release"] == "v0003"
+    assert named_in(campaign, PERSON) == []
+    with pytest.raises(ConfigError, match="nobody has this name"):  # whom no record tells any more
+        forgotten(campaign, name)
+    assert Releases(campaign / "gold").versions() == ["v0003"]
+
+
+def test_a_forgetting_that_a_gate_stops_is_said_to_be_unfinished(campaign, capsys):
+    settings = SETTINGS | {"gates": {"rejected_share": {"error": 0.0}}}
+    (campaign / "campaign.yaml").write_text(json.dumps(settings))
+    (campaign / "exports" / "c.csv").write_text("item,judge,label\nk2,w2,b\nk2,,b\n")
+    command = ["forget", str(campaign), PERSON, "--because", "asked"]
+    assert main(command) == 1
+    do = "annot forget CAMPAIGN JUDGE"
+    assert do in re.sub(r"\s+", " ", capsys.readouterr().err)
+    for words in (["status"], ["verify"]):
+        assert main([words[0], str(campaign)]) == (words == ["verify"])
+        assert "is still in archive or releases" in re.sub(r"\s+", " ", capsys.readouterr().out)
+    assert [row["finished"] for row in list_releases(load_campaign(campaign))["forgotten"]] == [
+        False
+    ]
+    (campaign / "exports" / "c.csv").unlink()
+    assert main(command) == 0
+    assert named_in(campaign, PERSON) == []
+    assert main(["verify", str(campaign)]) == 0
+    assert [row["finished"] for row in list_releases(load_campaign(campaign))["forgotten"]] == [
+        True
+    ]
+
+
 def test_a_command_that_was_killed_half_way_finishes(campaign, monkeypatch):
     def killed(*_: object, **__: object) -> None:
         raise KeyboardInterrupt

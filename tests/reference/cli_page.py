@@ -34,10 +34,10 @@ JSON = {
     "publish": "as `build`; with `--to`: `version`, `to`, `revision`",
     "status": "`campaign`, `release`, `rolled_back`, `arrived` (new, changed, gone), "
     "`exports_not_compared`, `unread`, `settings_changed`, `changed_settings`, `not_compared`, "
-    "`last_build`, `damaged_note`, `unended_build`, `failing`, `candidate`, `dropped`, "
-    "`exclude` (lines for campaign.yaml, by export), `unused_exclusions`, `failed_build`, "
-    "`refused_folders`, `exposed_secrets`, `excluded`, `unpointed`, `build_due`",
-    "releases": "`releases`, `forgotten` (at, by, because), `rolled_back`",
+    "`last_build`, `damaged_note`, `unended_build`, `unfinished_forgets`, `failing`, `candidate`, "
+    "`dropped`, `exclude` (lines for campaign.yaml, by export), `unused_exclusions`, "
+    "`failed_build`, `refused_folders`, `exposed_secrets`, `excluded`, `unpointed`, `build_due`",
+    "releases": "`releases`, `forgotten` (at, by, because, finished), `rolled_back`",
     "rollback": "`campaign`, `version`, `restored`, `path`, `dropped_exports`, `exclude`",
     "retract": "`campaign`, `version`",
     "forget": "`campaign`, `release`, `removed`, `elsewhere`, `exclude`, `dry_run`; "

@@ -19,7 +19,7 @@ from annot_pipeline.audit.verify.release import RESTORE, verify_release
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import AnnotError, StoreError
 from annot_pipeline.stages.build import Progress
-from annot_pipeline.storage.forgotten import forgotten_releases
+from annot_pipeline.storage.forgotten import FORGOTTEN, forgotten_releases, unfinished
 from annot_pipeline.storage.pointer import POINTER, Pointer, number, parse_pointer
 from annot_pipeline.storage.releases import Releases
 from annot_pipeline.storage.source_digests import SourceDigests
@@ -93,6 +93,8 @@ def _verify(
     digests = SourceDigests(store, campaign.settings)
     verify_archive(store.archive, manifests, digests, checked, whole=version is None)
     archive_ok = len(checked.findings) == before
+    for open_one in unfinished(campaign.store):
+        checked.find(campaign.store / FORGOTTEN, **open_one)
     for name, manifest in manifests.items() if rebuild else ():
         release = releases.gold.release(name, manifest, campaign.typed)
         rebuilt.append(verify_rebuild(campaign, release, checked))
