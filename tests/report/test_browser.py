@@ -353,6 +353,18 @@ def test_columns_that_are_the_same_in_all_rows_shown_are_told_once(browser, repo
         assert page.locator("#judges table, #doubt table").evaluate_all(constant) == []
 
 
+def test_words_of_heads_and_cells_wrap_before_a_table_scrolls(browser, tmp_path):
+    heads = ["best", *(f"difference found in {n}% of the evaluations" for n in range(5))]
+    table = _pages().from_string('{% from "macros.html" import table %}{{ table("t", h, rows) }}')
+    rows = [(", ".join(f"system {n}" for n in range(20)), *(n + row for n in range(5)))
+            for row in range(2)]  # fmt: skip
+    html = f"<style>{STYLE}</style>{table.render(h=heads, rows=rows)}"
+    (tmp_path / "table.html").write_text(f'<meta charset="utf-8">{html}')
+    with Visit(browser, tmp_path / "table.html") as page:
+        box = page.locator(".wide")
+        assert box.evaluate("e => e.scrollWidth <= e.clientWidth")
+
+
 def test_a_caption_says_nothing_of_a_column_that_is_empty_in_the_rows_shown():
     rows = [(f"judge {n}", None if n < 16 else "random", n) for n in range(20)]
     table = _pages().from_string(
