@@ -84,8 +84,7 @@ def _parent(campaign: LoadedCampaign) -> str:
     if newest.manifest["parent"] is None:
         problem = Problem("V1", f"{newest.version} is the first release", do="publish another one")
         raise StoreError("nothing to compare with", [problem])
-    version: str = newest.manifest["parent"]["version"]
-    return version
+    return str(newest.manifest["parent"]["version"])
 
 
 def run_bisect(arguments: argparse.Namespace) -> int:

@@ -45,5 +45,4 @@ def run_items(arguments: argparse.Namespace) -> int:
         else:
             yield f"next: annot trace {typed(arguments)} ITEM"
 
-    show(arguments, document, lines)
-    return 0
+    return show(arguments, document, lines)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from annot_pipeline.cli.common import Document, decision_text, load, say, show, typed
 from annot_pipeline.cli.render import fields, table
@@ -137,11 +138,10 @@ def run_forget(arguments: argparse.Namespace) -> int:
 
 def version_ranges(versions: Sequence[str]) -> str:
     """Return all versions of a list on one line: v0001 to v0013, v0015."""
-    runs: list[list[str]] = []
-    for version in versions:
-        if not runs or number(version) != number(runs[-1][-1]) + 1:
-            runs.append([])
-        runs[-1].append(version)
+    runs = [
+        [version for _, version in run]
+        for _, run in groupby(enumerate(versions), lambda at: number(at[1]) - at[0])
+    ]
     return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(run) for run in runs)
 
 

@@ -59,8 +59,7 @@ def run_serve(arguments: argparse.Namespace) -> int:
     show(arguments, document, lambda: [
         f"{newest.version} of {campaign.settings.campaign}: open {address}",
         f"decisions are added to {path}",
-        *([] if _is_read(campaign, path) else [ADD_SOURCE]),
-        *([] if _is_read(campaign, path) else how.splitlines()),
+        *([] if _is_read(campaign, path) else [ADD_SOURCE, *how.splitlines()]),
         f"stop with Ctrl-C; next: annot build {typed(arguments)}",
     ])  # fmt: skip
     sys.stdout.flush()

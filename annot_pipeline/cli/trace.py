@@ -50,8 +50,7 @@ def run_trace(arguments: argparse.Namespace) -> int:
         "forgotten_people": len(read_forgotten(campaign.store)),
         "traces": trace(release, arguments.item, arguments.task, lines),
     }
-    show(arguments, document, lambda: trace_lines(document, typed(arguments)))
-    return 0
+    return show(arguments, document, lambda: trace_lines(document, typed(arguments)))
 
 
 def trace_lines(document: Mapping[str, Any], campaign: str) -> Iterator[str]:
@@ -84,7 +83,12 @@ def _trace(trace: Row) -> Iterator[str]:
     yield from _judgments(trace)
     records = {
         "anonymous votes": trace["votes"],
-        "the same judgments in other records": _other_places(trace),
+        "the same judgments in other records": [
+            record | {"judge": row["judge"]}
+            for row in trace["judgments"]
+            for record in row["places"]
+            if record["fate"] != row["fate"]
+        ],
         "records that are no judgments": trace["other_records"],
     }
     for title, rows in records.items():
@@ -177,16 +181,6 @@ def _judgments(trace: Row) -> Iterator[str]:
             published = log(p[model] / p[trace["runner_up"]])
             sums |= {REST: published - together, "log odds as published": published}
         yield from fields(sums, {name: name for name in sums}, indent="  ")
-
-
-def _other_places(trace: Row) -> list[Row]:
-    """Return records that say a judgment again, or said it otherwise."""
-    return [
-        record | {"judge": row["judge"]}
-        for row in trace["judgments"]
-        for record in row["places"]
-        if record["fate"] != row["fate"]
-    ]
 
 
 def record_place(row: Mapping[str, Any]) -> str:

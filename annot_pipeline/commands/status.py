@@ -56,7 +56,8 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
         build.decision = standing_decision(manifest)
     failing = failing_gates(build)
     candidate = last_candidate(build, release) if failing else None
-    dropped = _dropped(build, release, missing is None)
+    dropped = (manifest or {}).get("dropped")
+    dropped = exports_among(campaign, dropped) if dropped and not missing else {}
     because = ((release and release.manifest.get("decision")) or {}).get("because", "...")
     excluded, unused = excluded_exports(campaign, manifest)
     return {
@@ -126,13 +127,6 @@ def _judges(release: Release) -> dict[str, Any]:
         "random": sorted(careless.difference(suspected, *failed.values())),
         "suspected": suspected,
     }
-
-
-def _dropped(build: Build, release: Release | None, has_key: bool) -> dict[str, str]:
-    """Return digests of exports by name that the last rollback dropped and builds would read."""
-    if not has_key or not release or not (dropped := release.manifest.get("dropped")):
-        return {}
-    return exports_among(build.campaign, dropped)
 
 
 def _refused_folders(campaign: LoadedCampaign) -> dict[str, str] | None:

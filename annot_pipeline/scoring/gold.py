@@ -30,15 +30,12 @@ class ByItem:
     def take(self: Record, items: Codes) -> Record:
         """Return some of the items, by position."""
         arrays = {field.name: getattr(self, field.name) for field in fields(self)}
-        changes: dict[str, Any] = {n: a[items] for n, a in arrays.items() if _is_numpy(a)}
-        changes |= {
-            n: a.take(pa.array(items)) for n, a in arrays.items() if isinstance(a, pa.Array)
+        changes: dict[str, Any] = {
+            name: array.take(pa.array(items)) if isinstance(array, pa.Array) else array[items]
+            for name, array in arrays.items()
+            if isinstance(array, np.ndarray | pa.Array)
         }
         return replace(self, **changes)
-
-
-def _is_numpy(value: Any) -> bool:
-    return isinstance(value, np.ndarray)
 
 
 @dataclass(frozen=True)

@@ -168,8 +168,7 @@ def read_predictions(path: Path, limits: Limits | None = None) -> Predictions:
         reasons = chunk.problem.take(pa.array(bad)).to_pylist()
         # what a campaign's options would mend, none mends here
         for row, reason in zip(chunk.row[bad].tolist(), reasons, strict=True):
-            plain_reason = reason.partition("; see options.")[0]
-            faults.add("unreadable", [row], reason=plain_reason)
+            faults.add("unreadable", [row], reason=reason.partition("; see options.")[0])
     faults.raise_any()
     columns = {
         name: pa.concat_arrays(
