@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -17,7 +17,7 @@ from annot_pipeline.audit.trace.documents import trace
 from annot_pipeline.config import Resources
 from annot_pipeline.config.gold_url import is_url
 from annot_pipeline.contracts import TableName
-from annot_pipeline.errors import AnnotError, ConfigError, Problem, first_of
+from annot_pipeline.errors import AnnotError, ConfigError, Problem, StoreError, first_of
 from annot_pipeline.scoring.gold import read_gold
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.release import Release
@@ -28,11 +28,15 @@ if TYPE_CHECKING:
     import polars as pl
 
 ITEM = "item"
+LATEST = "latest"
 
 
 @dataclass(frozen=True, repr=False)
 class Gold:
     """Releases of a campaign, each verified by checksum when it is read.
+
+    ``latest`` is the release that was the newest when it was opened, also after the next build: all
+    that one handle reads is of one release, unless a version is named. Open again for the newest.
 
     Parameters
     ----------
@@ -40,10 +44,13 @@ class Gold:
         Folder of the releases, or their URL as ``s3://bucket/gold``.
     store
         Folder of the store that releases are held against; None: gold alone is looked at.
+    newest
+        Version that ``latest`` stands for; `open_gold` sets it. Else each call takes the newest.
     """
 
     location: str
     store: Path | None = None
+    newest: str = LATEST
 
     def __repr__(self) -> str:
         """Return the newest release, its tables and their rows."""
@@ -71,7 +78,7 @@ class Gold:
             There is none, or it is not as it was published.
         """
         with self._opened() as releases:
-            return releases.read(version)
+            return releases.read(self._version(version))
 
     @overload
     def table(
@@ -103,7 +110,7 @@ class Gold:
             There is no such release or table, or its bytes are not those that were published.
         """
         with self._opened() as releases:
-            return to_kind(releases.read(version).table(name), kind)
+            return to_kind(releases.read(self._version(version)).table(name), kind)
 
     @overload
     def soft_labels(
@@ -141,7 +148,7 @@ class Gold:
             There is no such release, or it has no labels with probabilities.
         """
         with self._opened() as releases:
-            gold = read_gold(releases.read(version))
+            gold = read_gold(releases.read(self._version(version)))
         if task not in gold and (task is not None or len(gold) > 1):
             problem = Problem("task=", f"is {task}", first_of(list(gold), 20))
             raise ConfigError("no such task with labels", [problem])
@@ -166,7 +173,7 @@ class Gold:
             No such release, item or task.
         """
         with self._opened() as releases:
-            return trace(releases.read(version), item, task)
+            return trace(releases.read(self._version(version)), item, task)
 
     def diff(self, old: str, new: str = "latest", *, tables: Sequence[str] | None = None) -> Diff:
         """Return the cells that differ between two releases.
@@ -187,19 +194,31 @@ class Gold:
         """
         with self._opened() as releases, TemporaryDirectory(prefix="annot-spill-") as spill:
             queries = Queries(Resources(), Path(spill))
-            return compare_releases(queries, releases.read(old), releases.read(new), tables)
+            before, after = (releases.read(self._version(version)) for version in (old, new))
+            return compare_releases(queries, before, after, tables)
+
+    def _version(self, version: str) -> str:
+        return self.newest if version == LATEST else version
 
     @contextmanager
     def _opened(self) -> Iterator[Releases]:
-        if not is_url(self.location):
-            yield Releases.at(self.location, Path(self.location), store=self.store)
-            return
-        with TemporaryDirectory(prefix="annot-gold-") as copies:
-            yield Releases.at(self.location, Path(copies), store=self.store)
+        """Yield the releases; an error says so where the release of this handle was removed."""
+        copies = (
+            TemporaryDirectory(prefix="annot-gold-") if is_url(self.location) else nullcontext("")
+        )
+        with copies as folder:
+            releases = Releases.at(self.location, Path(folder), store=self.store)
+            try:
+                yield releases
+            except StoreError as error:
+                if self.newest not in (LATEST, *releases.versions()):
+                    what = f"{self.newest} was the newest when gold was opened, and is gone since"
+                    error.problems += (Problem("", what, do="annot.open opens the newest release"),)
+                raise
 
 
 def open_gold(gold: str | Path, *, store: str | Path | None = None) -> Gold:
-    """Open releases.
+    """Open releases; what is read as ``latest`` is the release that is the newest now.
 
     Parameters
     ----------
@@ -215,5 +234,4 @@ def open_gold(gold: str | Path, *, store: str | Path | None = None) -> Gold:
         No release is there, or the newest is not as it was published.
     """
     opened = Gold(str(gold), Path(store) if store is not None else None)
-    opened.release()
-    return opened
+    return replace(opened, newest=opened.release().version)

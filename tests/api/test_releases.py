@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,8 @@ import pytest
 
 import annot_pipeline as annot
 from annot_pipeline.errors import ConfigError, InputError, StoreError
+from annot_pipeline.storage.pointer import Pointer, read_pointer, write_pointer
+from annot_pipeline.storage.releases import Releases
 from tests.conftest import build_file
 
 NAMES = {"item": "question", "judge": "worker", "label": "answer"}
@@ -44,6 +47,29 @@ def test_releases_and_tables(gold, votes):
         annot.open(gold.parent / "exports")
     with pytest.raises(StoreError):
         opened.table("labels", "v0009")
+
+
+def test_a_handle_stays_with_the_release_that_was_the_newest(gold, tmp_path):
+    """A build publishes between two calls, and the first release is removed at last."""
+    both, folder = shutil.copytree(gold, tmp_path / "both"), tmp_path / "gold"
+    shutil.copytree(both / "v0001", folder / "v0001")
+    pointer = read_pointer(both)
+    write_pointer(folder, Pointer("v0001", {"v0001": pointer.manifests["v0001"]}))
+    opened = annot.open(folder)
+    (both / "v0002").rename(folder / "v0002")
+    write_pointer(folder, pointer)
+    first = annot.load_gold(folder, "judgments", "v0001")
+    assert opened.table("judgments").equals(first)
+    assert opened.release().version == "v0001"
+    assert len(opened.soft_labels()) < len(annot.open(folder).soft_labels())
+    assert not opened.diff("v0001").cells.num_rows
+    assert opened.table("judgments", "v0002").num_rows > first.num_rows
+    assert repr(opened).startswith(f"Gold at {folder}: v0001 of 2; ")
+    Releases(folder).remove(["v0001"])
+    with pytest.raises(StoreError, match="v0001 was the newest when gold was opened") as error:
+        opened.table("labels")
+    assert "annot.open opens the newest release" in str(error.value)
+    assert annot.open(folder).release().version == "v0002"
 
 
 def test_a_trace_names_the_rows(gold, votes):
