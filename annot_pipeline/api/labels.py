@@ -102,8 +102,7 @@ def dawid_skene(
         for group in look_alikes(pc.unique(texts[role]).to_pylist())
     ]  # fmt: skip
     n_repeated = texts.num_rows - len(texts.group_by(["item", "judge"]).aggregate([]))
-    alike = first_of(groups)
-    warn_of_rows(read.n_rows, n_excluded, MISSING, n_repeated=n_repeated, alike=alike)
+    warn_of_rows(read.n_rows, n_excluded, MISSING, n_repeated=n_repeated, alike=first_of(groups))
     if not result.convergence.converged:
         warnings.warn(
             f"EM did not converge in {result.convergence.iterations:,} iterations", stacklevel=2

@@ -191,8 +191,7 @@ def rank(
     check_columns("rank", frame, columns)
     if of_pairs and segment in names:
         columns["segment"] = segment
-    used = optional_columns(frame, columns, unused, {"document": document})
-    read = Frame.read(frame, used)
+    read = Frame.read(frame, optional_columns(frame, columns, unused, {"document": document}))
     _check_types(read)
     if of_pairs:
         values = dict(read.values) | {"preference": read_sides(read)}

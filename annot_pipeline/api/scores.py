@@ -146,5 +146,4 @@ def _tables(gold: str | Path | Gold | Result, release: str) -> GoldTables:
             "there is nothing to score against",
             [Problem("gold=", f"is a {type(gold).__name__}", allowed)],
         )
-    opened = gold if isinstance(gold, Gold) else Gold(str(gold))
-    return opened.release(release)
+    return (gold if isinstance(gold, Gold) else Gold(str(gold))).release(release)

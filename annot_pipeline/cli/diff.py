@@ -66,8 +66,7 @@ def label_changes(diff: Diff, summary: Sequence[Document]) -> Document | None:
     if not any(table["rows"] for table in tables if table["name"] == "labels"):
         return None
     counts = [row for row in summary if (row["table"], row["column"]) == ("labels", "label")]
-    kinds = ("changed", "added", "removed")
-    return {kind: sum(row[kind] for row in counts) for kind in kinds}
+    return {kind: sum(row[kind] for row in counts) for kind in ("changed", "added", "removed")}
 
 
 def _parent(campaign: LoadedCampaign) -> str:

@@ -52,8 +52,7 @@ def _releases(document: Document, campaign: str) -> Iterator[str]:
     below = ("changed", "certified", "decision", "retracted", "problem", "do")
     names = f"version pinned made=created parent labels scores records {' '.join(below)}"
     yield from table("releases", rows, names, most=len(rows), below=below)
-    people = document["forgotten"]
-    yield from table("people who are forgotten", people, "at by because finished")
+    yield from table("people who are forgotten", document["forgotten"], "at by because finished")
     yield from problem_lines(document["rolled_back"])
     if document["rolled_back"]:
         yield f"next: {document['rolled_back']['do']}"
@@ -203,8 +202,7 @@ def run_verify(arguments: argparse.Namespace) -> int:
     """Compute every checksum again."""
     from annot_pipeline.audit.verify.everything import verify
 
-    campaign = load(arguments)
-    document = verify(campaign, arguments.version, rebuild=arguments.rebuild, progress=say)
+    document = verify(load(arguments), arguments.version, rebuild=arguments.rebuild, progress=say)
     failed = not document["ok"]
     return show(arguments, document, lambda: _verified(document, typed(arguments)), failed)
 

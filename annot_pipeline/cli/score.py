@@ -108,8 +108,7 @@ def _lines(document: Document) -> Iterator[str]:
     yield from (f"empty cells: {why}" for why in dict.fromkeys(document["why_null"].values()))
     if len(tasks) == 1:
         mean = {"label": "mean", "f1": part["mean_f1"], "expected_f1": part["mean_expected_f1"]}
-        first = part["by_class"][:MOST]
-        yield from table("classes", [*first, mean], CLASSES, most=MOST + 1)
+        yield from table("classes", [*part["by_class"][:MOST], mean], CLASSES, most=MOST + 1)
         if (more := len(part["by_class"]) - MOST) > 0:
             yield f"  and {more:,} more classes; --json has all"
         yield from fields(part, {"calibration.error": "calibration error"})

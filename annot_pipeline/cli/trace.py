@@ -104,8 +104,7 @@ def _trace(trace: Row) -> Iterator[str]:
         key=lambda row: (not row.get("flips"), -abs(row.get("change") or 0.0), row["judge"]),
     )
     if trace["kind"] == "categorical" and without:
-        flips = f"{len(trace['flipped_by'])} of {len(without)}"
-        yield f"judges who flip the label alone: {flips}"
+        yield f"judges who flip the label alone: {len(trace['flipped_by'])} of {len(without)}"
     yield from table("without one judge", without, WITHOUT)
     yield from (f"  {words}" for words in [trace["held_fixed"]] if words)
     yield from table("ranks within segments", trace["segment_ranks"], RANK)
@@ -139,8 +138,7 @@ def _result(trace: Row) -> list[str]:
     results += [f"rank {rank}" for rank in own[:1]]
     answers = Counter(row["answer"] for row in trace["judgments"] if row["fate"] == "used")
     if trace["kind"] in ("pairwise", "ranking") and answers:
-        counts = dict(answers.most_common())
-        results.append(f"{answers.total():,} comparisons: {text(counts)}")
+        results.append(f"{answers.total():,} comparisons: {text(dict(answers.most_common()))}")
     return results or ["no judgment counts" if trace["judgments"] else "no answer"]
 
 

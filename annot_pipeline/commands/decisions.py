@@ -25,7 +25,7 @@ from annot_pipeline.gates import Decision, GateResult, standing_decision
 from annot_pipeline.runtime.parent import refuse_overtaken
 from annot_pipeline.stages.build import STAGES, Build, Progress, check_one_build
 from annot_pipeline.stages.ingest.metrics import ExportMetrics
-from annot_pipeline.storage.candidates import SHORT, Candidates, candidate_steps
+from annot_pipeline.storage.candidates import SHORT, Candidates, candidate_steps, failed_gates
 from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.keys import refuse_other_key
 from annot_pipeline.storage.manifest import files_of, written_in
@@ -108,11 +108,7 @@ def publish_candidate(
     """
     candidate = Candidates(campaign.store, campaign.typed).get(run)
     run = candidate.manifest["candidate"]["run"]
-    failed = {
-        check["name"]: GateResult(**check)
-        for check in candidate.manifest["checks"]
-        if check["level"] == "error"
-    }
+    failed = {gate.name: gate for gate in failed_gates(candidate.manifest)}
     accept = tuple(dict.fromkeys(accept))
     _check_accepted(accept, failed)
     decided = decision(because, by, accepted=tuple(accept)) if accept or because else None
@@ -302,8 +298,7 @@ def retract(
         if before := releases.retracted().get(release.version):
             problem = Problem("V", f"retracted before, by {before.by}: {before.because}")
             raise ConfigError(f"{release.version} is not to be used already", [problem])
-        mark = Retraction(decided.at, decided.by, decided.because)
-        releases.retract(release.version, mark)
+        releases.retract(release.version, Retraction(decided.at, decided.by, decided.because))
         renew_catalog(campaign, releases, progress)
     return release.version
 

@@ -98,8 +98,7 @@ def prune(
         document, unneeded = _plan(campaign, releases, keep, abandoned, progress)
         versions = [row["version"] for row in document["removed"]]
         n_exports = counted(len(unneeded), "archived export")
-        names = ", ".join([*versions, n_exports])
-        progress(f"removes {names}: {document['bytes']:,} bytes")
+        progress(f"removes {', '.join([*versions, n_exports])}: {document['bytes']:,} bytes")
         releases.strike_off(abandoned.versions)
         releases.remove(versions)
         releases.abandon(abandoned.names(campaign.store))
@@ -231,8 +230,7 @@ def _of_last_build(store: Store) -> set[str]:
 
 
 def _is_kept(path: Path) -> bool:
-    named = SHA256.fullmatch(path.name) is not None
-    return named and path.parent.name == path.name[:2]
+    return bool(SHA256.fullmatch(path.name)) and path.parent.name == path.name[:2]
 
 
 def renew_catalog(campaign: LoadedCampaign, releases: Releases, progress: Progress) -> None:

@@ -210,8 +210,7 @@ def publish(build: Build, *, candidate: bool = False, keep: bool = False) -> Pub
                         raise _with_candidate(draft, failed, keep=keep)
                     publication = accepted
                 elif candidate:
-                    draft = _draft(build, runs, releases)
-                    release = _candidate(draft, keep=keep)
+                    release = _candidate(_draft(build, runs, releases), keep=keep)
                     publication = Publication(release, published=False, is_candidate=True)
                 else:
                     publication = _publish_in_turn(build, runs, releases, keep=keep)
@@ -288,8 +287,7 @@ def _candidate(draft: _Draft, *, keep: bool) -> Release:
             candidates.keep(release.manifest["candidate"]["run"])
         return release
     draft.keep_sources()
-    document = {"run": build.run, "made_of": made_of}
-    fill = partial(draft.fill, candidate=document)
+    fill = partial(draft.fill, candidate={"run": build.run, "made_of": made_of})
     return candidates.add(build.run, draft.version, fill, keep=keep)
 
 

@@ -251,8 +251,7 @@ def _checked(
     whole = ~np.isnan(every).any(axis=1)  # what is no number was said already
 
     def fault(kind: str, where: Flags, values: Floats, allowed: str = "") -> None:
-        texts = [f"{value:.9g}" for value in values[where]]
-        faults.add(kind, rows.numbers(where), texts, allowed)
+        faults.add(kind, rows.numbers(where), [f"{value:.9g}" for value in values[where]], allowed)
 
     lowest, highest, total = every.min(axis=1), every.max(axis=1), every.sum(axis=1)
     fault("negative", whole & (lowest < 0), lowest)

@@ -140,8 +140,7 @@ def read_predictions(path: Path, limits: Limits | None = None) -> Predictions:
     if not path.exists():
         raise ConfigError(f"{path}: no such file", [Problem("PREDICTIONS", "is not there")])
     refuse_special_file(path)
-    plain = path.name.lower().removesuffix(".gz")
-    format_ = ENDINGS.get(Path(plain).suffix)
+    format_ = ENDINGS.get(Path(path.name.lower().removesuffix(".gz")).suffix)
     if format_ is None:
         endings = ", ".join(ENDINGS)
         problem = Problem("", "the file name does not show the format", f"{endings}; each also .gz")

@@ -28,10 +28,14 @@ SHORT = 8
 """Characters of a run's id in messages."""
 
 
+def failed_gates(manifest: Mapping[str, Any]) -> list[GateResult]:
+    """Return the gates that failed, by the manifest of a candidate."""
+    return [GateResult(**check) for check in manifest["checks"] if check["level"] == "error"]
+
+
 def candidate_steps(manifest: Mapping[str, Any], typed: str) -> list[str]:
     """Return commands for a candidate: compare it, publish it in spite of gates that failed."""
-    checks = [GateResult(**check) for check in manifest["checks"]]
-    failures = [check for check in checks if check.level == "error"]
+    failures = failed_gates(manifest)
     steps = [f"annot diff {typed} latest {CANDIDATE}"] if manifest["parent"] else []
     if all(check.is_acceptable for check in failures):
         accept = "".join(f" --accept {check.name}" for check in failures)

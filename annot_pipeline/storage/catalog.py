@@ -86,10 +86,8 @@ def is_catalog_of(store: Path, release: Release) -> bool:
 
 @contextmanager
 def _attached(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    config: dict[str, Any] = {
-        "autoinstall_known_extensions": False,
-        "autoload_known_extensions": False,
-    }
+    extensions = ("autoinstall_known_extensions", "autoload_known_extensions")
+    config: dict[str, Any] = dict.fromkeys(extensions, False)
     connection = duckdb.connect(":memory:", config=config)
     try:
         connection.execute(
@@ -114,7 +112,8 @@ def _add_release(
     for table in release.manifest["tables"]:
         view = f"{_name(schema)}.{_name(table['name'])}"
         about = _text(f"{release.version}: one row per {table['row']}")
-        statements.append(f"CREATE VIEW {view} AS FROM {_scan(release, table)}")
+        paths = (os.path.abspath(release.folder / file["file"]) for file in files_of(table))
+        statements.append(f"CREATE VIEW {view} AS FROM {parquet_scan(paths)}")
         statements.append(f"COMMENT ON VIEW {view} IS {about}")
         for column in table["columns"] if columns else ():
             name, text = _name(column["name"]), _text(column["description"])
@@ -126,12 +125,6 @@ def _add_release(
         connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
-
-
-def _scan(release: Release, table: dict[str, Any]) -> str:
-    """Return the SQL that reads the files of a table."""
-    files = files_of(table)
-    return parquet_scan(os.path.abspath(release.folder / file["file"]) for file in files)
 
 
 def _name(name: str) -> str:

@@ -27,8 +27,7 @@ def exclusions(
                 break
         if not any(exclusion.matches(digest) for exclusion in source.exclude):
             element = f"{{digest: {digest[:16]}, because: {text}}}"
-            lines[name] = (
-                f"{element}  {ELEMENT_NOTE}" if source.path in extended else f"exclude: [{element}]"
-            )
+            is_more = source.path in extended
+            lines[name] = f"{element}  {ELEMENT_NOTE}" if is_more else f"exclude: [{element}]"
             extended.append(source.path)
     return lines

@@ -199,7 +199,8 @@ class Bucket:
                 raise
             if isinstance(error, OSError) and error.errno in OF_THIS_DISK:
                 raise
-            title, refused = f"{location}: cannot be reached", _is_refused(error)
+            title = f"{location}: cannot be reached"
+            refused = isinstance(error, PermissionError) or "Credentials" in type(error).__name__
             problem = _refused(error) if refused else _unreachable(error)
             raise StoreError(title, [problem], may_pass=not refused) from error
 
@@ -207,10 +208,6 @@ class Bucket:
         what = f"there is no bucket {self._root.partition('/')[0]}"
         do = f"make it, or correct gold, or the endpoint in the environment; {STANDS}"
         return StoreError(f"{location}: cannot be reached", [Problem("", what, do=do)])
-
-
-def _is_refused(error: Exception) -> bool:
-    return isinstance(error, PermissionError) or "Credentials" in type(error).__name__
 
 
 def _refused(error: Exception) -> Problem:

@@ -17,11 +17,7 @@ from typing import Any
 
 from annot_pipeline.config import Campaign, Privacy
 from annot_pipeline.errors import Problem, StoreError, counted
-from annot_pipeline.storage.files import (
-    atomic_write,
-    make_private,
-    read_regular,
-)
+from annot_pipeline.storage.files import atomic_write, make_private, read_regular
 
 KEY_FILE = "judge.key"
 SHORTEST = 32
@@ -183,16 +179,9 @@ def _read(path: Path) -> bytes:
         do = "restore it from a backup, or restore access to it"
         raise StoreError(f"{path}: cannot be read", [Problem("", what, do=do)]) from None
     if len(key) < SHORTEST:
-        raise StoreError(
-            f"{path}: damaged",
-            [
-                Problem(
-                    "",
-                    f"the key has {len(key)} bytes",
-                    do="restore it from a backup; deleting it gives all judges new names",
-                )
-            ],
-        )
+        do = "restore it from a backup; deleting it gives all judges new names"
+        problem = Problem("", f"the key has {len(key)} bytes", do=do)
+        raise StoreError(f"{path}: damaged", [problem])
     return key
 
 
