@@ -12,6 +12,7 @@ from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, EngineError, Problem, StoreError
 from annot_pipeline.storage.files import atomic_directory, file_sha256
 from annot_pipeline.storage.manifest import MANIFEST
+from annot_pipeline.storage.places import check_copy
 from annot_pipeline.storage.release import Release
 from annot_pipeline.storage.releases import Releases
 
@@ -39,7 +40,7 @@ def share(campaign: LoadedCampaign, to: str, version: str = "latest") -> dict[st
     Raises
     ------
     ConfigError
-        The name is no dataset's, or the folder is there.
+        The name is no dataset's; or the folder is there, or within those of the campaign.
     EngineError
         The Hub refuses, or its client is not installed.
     StoreError
@@ -58,6 +59,7 @@ def share(campaign: LoadedCampaign, to: str, version: str = "latest") -> dict[st
     if os.path.lexists(target):
         problem = Problem("--to", f"{target} exists", do="name a new folder")
         raise ConfigError("the release cannot be copied there", [problem])
+    check_copy(campaign, target)
     with atomic_directory(target) as folder_:
         _copy(release, folder_)
     return {"version": release.version, "to": to}

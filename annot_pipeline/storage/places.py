@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from annot_pipeline.config import LoadedCampaign
@@ -16,6 +17,8 @@ from annot_pipeline.storage.checked_export import is_written_by_builds
 from annot_pipeline.storage.marked_folder import FOLDERS, STORE, refuse_foreign
 from annot_pipeline.storage.spill import SPILL
 from annot_pipeline.storage.temporary import is_temporary
+
+OUTSIDE = "a new folder outside of gold, store, spill and exports"
 
 
 def check_places(campaign: LoadedCampaign) -> None:
@@ -33,13 +36,35 @@ def check_places(campaign: LoadedCampaign) -> None:
     refuse_foreign(campaign.spill, SPILL, campaign.folder)
 
 
+def check_copy(campaign: LoadedCampaign, folder: Path) -> None:
+    """Refuse a folder for a copy of a release that is within folders of its campaign.
+
+    Raises
+    ------
+    ConfigError
+        It is in gold, store, spill or exports, or one of these is in it.
+    """
+    copy = folder.resolve()
+    problems = [*_overlaps_of_gold(campaign, copy)]
+    for name, own in (("gold", campaign.gold), ("spill", campaign.spill)):
+        if copy.is_relative_to(own.resolve()):
+            problems.append(_problem("", copy, f"is in the {name} folder of the campaign"))
+    if problems:
+        problems = [replace(problem, where="--to", allowed=OUTSIDE) for problem in problems]
+        raise ConfigError("the release cannot be copied there", problems)
+
+
 def _overlaps(campaign: LoadedCampaign) -> Iterator[Problem]:
     store, spill = campaign.store.resolve(), campaign.spill.resolve()
     if spill != store / "spill" and _is_in_store(spill, store):
         yield _problem("resources.spill", spill, "is the store, or one of its folders")
-    if campaign.gold_url:
-        return
-    gold = campaign.gold.resolve()
+    if not campaign.gold_url:
+        yield from _overlaps_of_gold(campaign, campaign.gold.resolve())
+
+
+def _overlaps_of_gold(campaign: LoadedCampaign, gold: Path) -> Iterator[Problem]:
+    """Yield what is wrong where releases would lie in a folder."""
+    store, spill = campaign.store.resolve(), campaign.spill.resolve()
     # a store in the folder of the campaign, as ``store: .``, or of a build that publishes nothing
     may_hold_gold = campaign.folder.resolve().is_relative_to(store) or is_temporary(store)
     if _is_in_store(gold, store) or (gold.is_relative_to(store) and not may_hold_gold):

@@ -69,6 +69,21 @@ def test_a_folder_holds_the_files_of_the_release(campaign, tmp_path, capsys):
         share(load_campaign(campaign), str(target))
 
 
+@pytest.mark.parametrize("name", ["gold/v0007", "gold/new/copy", "store/stages/x", "exports/x"])
+def test_a_folder_of_the_campaign_takes_no_copy(campaign, tmp_path, capsys, name):
+    """Also behind a link; a folder beside them does, and one that holds them is there already."""
+    (tmp_path / "link").symlink_to(campaign)
+    before = sorted(campaign.rglob("*"))
+    for folder in (campaign, tmp_path / "link"):
+        assert main(["publish", str(campaign), "--to", str(folder / name)]) == 2
+        said = capsys.readouterr().err
+        assert "--to: " in said
+        assert "allowed: a new folder outside of gold, store, spill and exports" in said
+    assert main(["publish", str(campaign), "--to", str(tmp_path / "link")]) == 2
+    assert sorted(campaign.rglob("*")) == before
+    assert main(["publish", str(campaign), "--to", str(campaign / "copy")]) == 0
+
+
 def test_each_release_is_a_tagged_revision_of_the_dataset(campaign, hub):
     loaded = load_campaign(campaign)
     first = share(loaded, "hf://team/small", "v0001")
