@@ -42,6 +42,7 @@ HIDDEN = ("sources", "judges", "privacy")
 PLAIN = (str, int, float)
 LONGEST = 1_000
 """Characters of a reason."""
+NONE_LEFT = "no release is left to go back to: exclude the export that is wrong in its source, then"
 
 
 def decision(because: str, by: str | None, accepted: tuple[str, ...] = ()) -> Decision:
@@ -219,15 +220,22 @@ def roll_back(
     decided = decision(because, by)
     releases, store = Releases.for_campaign(campaign), Store(campaign.store)
     with _publishing(campaign, releases, progress):
-        newest, old = releases.get(), releases.get(version)
+        newest, retracted = releases.get(), releases.retracted()
         restored = (newest.manifest.get("decision") or {}).get("restored")
+        refused = {newest.version, restored, *retracted}
+        older = [v for v in releases.versions()[::-1] if v not in refused]
+        do = f"name {first_of(older)}" if older else f"{NONE_LEFT} annot build {campaign.typed}"
+        if version not in ("latest", *releases.versions()):
+            what = "it was never published, was removed by annot prune or forget, or is lost"
+            title = f"{releases.gold.location()}: no release {version}"
+            raise StoreError(title, [Problem("V", what, do=do)])
+        old = releases.get(version)
         if old.version in (newest.version, restored):
             what = f"{newest.version} is the newest release"
             what += f", with the content of {restored}" * (old.version == restored)
-            problem = Problem("V", what, do="name an older one")
-            raise ConfigError("there is nothing to go back to", [problem])
-        if mark := releases.retracted().get(version):
-            problem = Problem("", f"{mark.by} retracted it: {mark.because}", do="name another")
+            raise ConfigError("there is nothing to go back to", [Problem("V", what, do=do)])
+        if mark := retracted.get(version):
+            problem = Problem("", f"{mark.by} retracted it: {mark.because}", do=do)
             raise StoreError(f"{version} is not to be used", [problem])
         refuse_other_key(campaign.settings, campaign.store, old.manifest)
         old.check()

@@ -52,7 +52,8 @@ def prune(
     campaign
         Whose releases.
     keep
-        How many of the newest releases stay, at least 1.
+        How many of the newest releases stay, at least 1. Retracted ones do not count, and stay
+        where they are newer than the oldest of these.
     gone
         What will not come back, and is struck off: versions whose folders are gone, and other gold
         that the store feeds, by folder or URL. True: all such versions, and no other gold.
@@ -149,8 +150,9 @@ def _plan(
     progress: Progress,
 ) -> tuple[dict[str, Any], list[Path]]:
     """Return what stays and what goes, and the archived files that go."""
-    versions, pins = releases.versions(), read_pins(releases)
-    newest = set(versions[-keep:])
+    versions, pins, retracted = releases.versions(), read_pins(releases), releases.retracted()
+    usable = [version for version in versions if version not in retracted]
+    newest = {*versions[versions.index(usable[-keep]) if len(usable) >= keep else 0 :]}
     stay = [v for v in versions if v in newest or v in pins]
     go = [v for v in versions if v not in stay]
     progress("looking at what the releases that stay, and the exports, need")

@@ -14,10 +14,11 @@ from annot_pipeline.audit.bisect import bisect, bisect_metric
 from annot_pipeline.cli import main
 from annot_pipeline.commands.build import build_release
 from annot_pipeline.commands.decisions import retract, roll_back
+from annot_pipeline.commands.prune import prune
 from annot_pipeline.commands.status import status
 from annot_pipeline.commands.validate import validate
 from annot_pipeline.config.campaign_file import load_campaign
-from annot_pipeline.errors import ConfigError, GateError, StoreError
+from annot_pipeline.errors import AnnotError, ConfigError, GateError, StoreError
 from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.releases import Releases
 from tests.assets_defs.campaigns import write_campaign
@@ -246,6 +247,33 @@ def test_what_cannot_be_gone_back_to_is_refused(campaign):
         retract(loaded, "v0001", because="another reason", by="bob", progress=silent)
     (campaign / "gold" / "v0001" / "labels.parquet").write_bytes(b"garbage")
     assert Releases(campaign / "gold").versions() == ["v0001", "v0002"]
+
+
+def test_only_releases_that_a_rollback_takes_are_offered(campaign):
+    """Neither the newest, nor the one whose content it has, nor one that was retracted."""
+    back(campaign)
+    for version in ("v0009", "v0001", "v0003"):
+        with pytest.raises(AnnotError) as error:
+            back(campaign, version)
+        assert [problem.do for problem in error.value.problems] == ["name v0002"]
+    loaded = load_campaign(campaign)
+    retract(loaded, "v0002", because="wrong", by="ann", progress=silent)
+    for version in ("v0009", "v0002"):
+        with pytest.raises(StoreError, match="no release is left to go back to") as error:
+            back(campaign, version)
+        assert f"then annot build {campaign}" in str(error.value)
+
+
+def test_retracted_releases_do_not_count_as_releases_that_prune_keeps(campaign):
+    back(campaign)
+    back(campaign, "v0002")
+    loaded = load_campaign(campaign)
+    for version in ("v0001", "v0003"):
+        retract(loaded, version, because="wrong", by="ann", progress=silent)
+    document = prune(loaded, 2, progress=silent)
+    assert [row["version"] for row in document["kept"]] == ["v0002", "v0003", "v0004"]
+    assert Releases(campaign / "gold").versions() == ["v0002", "v0003", "v0004"]
+    assert prune(loaded, 3, dry_run=True, progress=silent)["removed"] == []
 
 
 def test_a_second_person_who_goes_back_hears_that_the_first_has(campaign):
