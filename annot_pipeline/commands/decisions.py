@@ -156,6 +156,8 @@ def _refuse_outdated(build: Build, candidate: Release) -> None:
     except StoreError:
         what = f"it follows {parent or 'no release'}; the newest is {newest and newest.version}"
         problems.append(Problem("release before", what))
+    if len({problem.where for problem in problems}) > 1:  # no step alone would do
+        problems = [replace(problem, do="") for problem in problems]
     if problems:
         do = f"annot build {campaign.typed} --candidate makes one of what is there now"
         short = manifest["candidate"]["run"][:SHORT]
@@ -167,10 +169,11 @@ def _with_settings_of(
     candidate: Release, campaign: LoadedCampaign, changes: Sequence[Document]
 ) -> str:
     """Return the command that publishes a candidate with its settings, or what to do instead."""
-    sets = [f"{row['path']}={json.dumps(row['old'])}" for row in changes]
+    then = {row["path"]: f"{row['path']}={json.dumps(row['old'])}" for row in changes}
+    others = [each for each in campaign.sets if each.partition("=")[0] not in then]
     if any(row["path"].startswith(HIDDEN) or not isinstance(row["old"], PLAIN) for row in changes):
         return "set them back in campaign.yaml"
-    typed = replace(campaign, sets=(*campaign.sets, *sets)).typed
+    typed = replace(campaign, sets=(*others, *then.values())).typed
     return "".join(candidate_steps(candidate.manifest, typed)[-1:])
 
 

@@ -14,13 +14,14 @@ import yaml
 
 from annot_pipeline import load_gold
 from annot_pipeline.cli import main
+from annot_pipeline.commands import decisions
 from annot_pipeline.commands.build import build_release
 from annot_pipeline.commands.decisions import publish_candidate, roll_back
 from annot_pipeline.commands.prune import prune
 from annot_pipeline.commands.release_list import list_releases
 from annot_pipeline.commands.status import status
 from annot_pipeline.config.campaign_file import load_campaign
-from annot_pipeline.errors import ConfigError, GateError, StoreError
+from annot_pipeline.errors import ConfigError, GateError, Problem, StoreError
 from annot_pipeline.storage.candidates import CANDIDATES, MOST, Candidates
 from annot_pipeline.storage.exclusions import ALL_NOTE
 from annot_pipeline.storage.files import atomic_directory, file_sha256
@@ -307,6 +308,33 @@ def test_a_candidate_of_other_settings_is_published_by_the_command_that_is_named
     assert last.do.startswith(f"annot build {campaign} --candidate")
     assert main(shlex.split(problem.do.replace("...", "looked at"))[1:]) == 0
     assert Releases(campaign / "gold").get().manifest["settings"]["seed"] == 17
+
+
+def test_a_command_that_is_named_has_one_value_a_setting_and_can_work(
+    candidate_campaign, monkeypatch
+):
+    """No setting makes a candidate that follows an older release one of now."""
+    loaded = load_campaign(candidate_campaign, sets=["seed=5"])
+
+    def refused() -> list[Problem]:
+        with pytest.raises(StoreError) as error:
+            publish_candidate(
+                loaded, "latest", ["unseen_judges"], because="seen", by="ann", progress=silent
+            )
+        return list(error.value.problems)
+
+    words = shlex.split(refused()[0].do)
+    assert [word for word in words if word.startswith("seed=")] == ["seed=17"]
+
+    def overtaken(*_: object) -> None:
+        raise StoreError("overtaken")
+
+    monkeypatch.setattr(decisions, "refuse_overtaken", overtaken)
+    settings, base, last = refused()
+    assert (settings.where, settings.do) == ("settings", "")
+    assert (base.where, base.do) == ("release before", "")
+    assert last.do.startswith("annot build ")
+    assert " --candidate makes one of what is there now" in last.do
 
 
 @pytest.mark.slow
