@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -48,6 +48,7 @@ from annot_pipeline.runtime.parent import refuse_overtaken
 from annot_pipeline.stages.build import STAGES, Build, Planned, StageRun, check_one_build
 from annot_pipeline.stages.gold.compare import forgotten_judges
 from annot_pipeline.stages.ingest.metrics import ExportMetrics
+from annot_pipeline.stages.ingest.present_exports import exports_among
 from annot_pipeline.storage.candidates import SHORT, Candidates, candidate_steps
 from annot_pipeline.storage.catalog import is_catalog_of
 from annot_pipeline.storage.exclusions import ALL_NOTE, exclusions
@@ -203,8 +204,9 @@ def publish(build: Build, *, candidate: bool = False, keep: bool = False) -> Pub
                 running("publishing"),
                 build.store.shared_lock(build.say_waiting),  # nobody cleans what is published
             ):
-                if failed:
-                    draft = _draft(build, runs, releases)
+                if failed:  # who publishes the candidate accepts all that failed
+                    undecided = replace(build, decision=None)
+                    draft = _draft(undecided, _recorded(undecided), releases)
                     accepted = None if candidate else _accepted(draft, releases)
                     if accepted is None:
                         raise _with_candidate(draft, failed, keep=keep)
@@ -331,7 +333,7 @@ def _with_candidate(draft: _Draft, failed: GateError, *, keep: bool) -> GateErro
     do = do or f"open {candidate.folder / 'report.html'}"
     lines, parent = exclusions_since(build.campaign, draft.parent, candidate), draft.parent
     what = "most rows are by judges whom a failed gate names"
-    if parent and new_exports(parent.manifest, candidate.manifest):
+    if parent and _new_exports(build.campaign, parent, candidate):
         what = f"new or changed since {parent.version}"
     failed.problems += (
         *(Problem(name, what, do=f"to build without it, add to its source: {line}")
@@ -351,13 +353,20 @@ def exclusions_since(
     """
     if parent is None:
         return {}
-    new = new_exports(parent.manifest, candidate.manifest)
+    new = _new_exports(campaign, parent, candidate)
     lines = exclusions(campaign, new or _exports_of_judges(candidate))
     n_exports = sum(source["kind"] == "judgments" for source in candidate.manifest["sources"])
     # without the latest export the one before is read
     has_others = any(source.files == "latest" for source in campaign.settings.sources)
     note = f"  {ALL_NOTE}" if len(lines) == n_exports and not has_others else ""
     return {name: f"{line}{note}" for name, line in lines.items()}
+
+
+def _new_exports(campaign: LoadedCampaign, parent: Release, candidate: Release) -> dict[str, str]:
+    """Return digests by name of new exports, but for those that only lost forgotten people."""
+    published = {source_digest(source) for source in parent.manifest["sources"]}
+    new, same = new_exports(parent.manifest, candidate.manifest), exports_among(campaign, published)
+    return {name: digest for name, digest in new.items() if name not in same}
 
 
 def _exports_of_judges(candidate: Release) -> dict[str, str]:

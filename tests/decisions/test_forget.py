@@ -296,6 +296,30 @@ def test_a_gate_accepted_for_the_newest_release_stops_no_forgetting(campaign):
     assert named_in(campaign, PERSON) == []
 
 
+def test_a_stopped_forgetting_names_all_gates_and_only_the_export_that_is_new(campaign):
+    """Also the gate that it would accept itself; exports without the person's rows are not new."""
+    gates = {"rejected_share": {"error": 0.0}, "certain_share": {"error": -1.0, "minimum": 1}}
+    (campaign / "campaign.yaml").write_text(json.dumps(SETTINGS | {"gates": gates}))
+    (campaign / "exports" / "c.csv").write_text("item,judge,label\nk2,w2,b\nk2,,b\n")
+    with pytest.raises(GateError, match="rejected_share") as error:
+        forgotten(campaign)
+    new, candidate = error.value.problems[-2:]
+    assert (new.where, new.what) == ("exports/c.csv", "new or changed since v0002")
+    assert "exclude: [{digest: " in new.do
+    assert "leaves nothing to build" not in new.do
+    assert "rejected_share" in error.value.problems[-3].what
+    accepted = " --accept rejected_share --accept certain_share --because"
+    assert accepted in candidate.do
+    document = status(load_campaign(campaign))["candidate"]
+    assert accepted in document["do"][-1]
+    assert document["exclude"].keys() == {"exports/c.csv"}
+    publish_candidate(
+        load_campaign(campaign), "latest", ["rejected_share", "certain_share"], because="seen",
+        by="ann", progress=silent,
+    )  # fmt: skip
+    assert PERSON not in load_gold(campaign / "gold", "judges")["judge"].to_pylist()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("judge", ["w2", PERSON])
 def test_forgetting_publishes_no_export_that_a_rollback_dropped(campaign, judge):
