@@ -42,9 +42,9 @@ def largest_change(changes: Sequence[Row | Change], minimum: int) -> Finding:
     return Finding(abs(changes[0]["change"]) if changes else 0.0, first_of(texts, between="; "))
 
 
-def shifted(metrics: ReleaseChangeMetrics, minimum: int, *, is_system: bool) -> Finding:
-    """Return what moved most in an export: a system, or the scores of the same judges."""
-    moved = [row for row in metrics.shifted_exports if row["is_system"] == is_system]
+def shifted(metrics: ReleaseChangeMetrics, minimum: int, *, kind: str) -> Finding:
+    """Return what moved most in an export: a system, or the scores or labels of the same judges."""
+    moved = [row for row in metrics.shifted_exports if row["kind"] == kind]
     return largest_change(moved, minimum)
 
 
@@ -52,27 +52,21 @@ def copied_answers(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
     """Return the largest share of an export's scores or preferences by judges who copy."""
     return _in_worst_task(
         metrics.copied_answers, "copied", "judgments", minimum,
-        lambda row: (
-            f"{row['copied']:,} of {row['judgments']:,} by {counted(row['judges'], 'judge')}: "
-            f"{row['first']}"
-        ),
+        lambda row, part: f"{part} by {counted(row['judges'], 'judge')}: {row['first']}",
     )  # fmt: skip
 
 
 def new_classes(metrics: ReleaseChangeMetrics) -> Finding:
     """Return the labels that are no classes of their task in the newest release."""
-    if metrics.released_version is None:
-        return Finding(0.0, NO_RELEASE)
-    return named([f"{row['task']}: {row['label']!r}" for row in metrics.new_classes])
+    names = [f"{row['task']}: {row['label']!r}" for row in metrics.new_classes]
+    return since_release(lambda *_: named(names))(metrics, 0)
 
 
 def label_flips(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
     """Return the share of the items of both releases that changed their label."""
     return _in_worst_task(
         metrics.label_changes, "changed", "items", minimum,
-        lambda row: (
-            f"{row['changed']:,} of {row['items']:,}: {', '.join(row['first_changed'])}"
-        ),
+        lambda row, part: f"{part}: {', '.join(row['first_changed'])}",
     )  # fmt: skip
 
 
@@ -80,7 +74,7 @@ def corrected_judgments(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
     """Return the largest share of the judgments of an export that have another answer now."""
     return _in_worst_task(
         metrics.corrected_judgments, "corrected", "judgments", minimum,
-        lambda row: f"{row['corrected']:,} of {row['judgments']:,} in {row['source_file']}",
+        lambda row, part: f"{part} in {row['source_file']}",
     )  # fmt: skip
 
 
@@ -103,27 +97,20 @@ def unseen_judges(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
     """Return the share of the judgments by judges who are new."""
     return _in_worst_task(
         metrics.judge_changes, "unseen_judgments", "judgments", minimum,
-        lambda row: (
-            f"{counted(row['unseen_judges'], 'judge')}, "
-            f"{row['unseen_judgments']:,} of {row['judgments']:,} judgments"
-        ),
+        lambda row, part: f"{counted(row['unseen_judges'], 'judge')}, {part} judgments",
     )  # fmt: skip
 
 
 def reinstated_judges(metrics: ReleaseChangeMetrics) -> Finding:
     """Return the judges who failed in the newest release and pass by the same settings."""
-    if metrics.released_version is None or metrics.judges_have_other_names:
-        return Finding(0.0, OTHER_NAMES if metrics.judges_have_other_names else NO_RELEASE)
-    return named(metrics.reinstated_judges)
+    return since_release(lambda m, _: named(m.reinstated_judges), by_judge=True)(metrics, 0)
 
 
 def doubtful_items(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
     """Return the share of items that doubtful people decided, of new ones and of those they met."""
     return _in_worst_task(
         metrics.doubtful_items, "decided", "items", minimum,
-        lambda row: (
-            f"{row['decided']:,} of {row['items']:,}: {row['unlike'] or 'by suspected judges'}"
-        ),
+        lambda row, part: f"{part}: {row['unlike'] or 'by suspected judges'}",
     )  # fmt: skip
 
 
@@ -135,7 +122,7 @@ def vanished_judgments(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
     findings = (
         _in_worst_task(
             rows, "vanished", "judgments", minimum,
-            lambda row: f"{row['vanished']:,} of {row['judgments']:,}{row.get('of_export', '')}",
+            lambda row, part: f"{part}{row.get('of_export', '')}",
         )
         for rows in (metrics.vanished_judgments, metrics.vanished_by_export)
     )  # fmt: skip
@@ -146,9 +133,7 @@ def vanished_items(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
     """Return the share of the newest release's items that no export judges any more."""
     return _in_worst_task(
         metrics.vanished_judgments, "vanished_items", "items", minimum,
-        lambda row: (
-            f"{row['vanished_items']:,} of {row['items']:,}: {', '.join(row['first_vanished'])}"
-        ),
+        lambda row, part: f"{part}: {', '.join(row['first_vanished'])}",
     )  # fmt: skip
 
 
@@ -167,9 +152,12 @@ def model_versions(metrics: ReleaseChangeMetrics) -> Finding:
 
 
 def _in_worst_task(
-    rows: Sequence[Row], part: str, whole: str, minimum: int, tell: Callable[[Row], str]
+    rows: Sequence[Row], part: str, whole: str, minimum: int, tell: Callable[[Row, str], str]
 ) -> Finding:
-    """Return the largest share of any task, and tasks by share; small tasks count as one."""
+    """Return the largest share of any task, and tasks by share; small tasks count as one.
+
+    ``tell`` returns what is said of a row, and of its share in numbers: ``3 of 40``.
+    """
     large = [row for row in rows if row[whole] >= minimum]
     small = [row for row in rows if row[whole] < minimum]
     sums = [
@@ -178,7 +166,7 @@ def _in_worst_task(
     ]
     share = max((n / total for n, total in sums if total >= minimum), default=0.0)
     texts = [
-        f"{row['task']} {tell(row)}"
+        f"{row['task']} {tell(row, f'{row[part]:,} of {row[whole]:,}')}"
         for tasks in (large, small)
         for row in sorted(tasks, key=lambda row: (-row[part] / max(row[whole], 1), row["task"]))
         if row[part]

@@ -1,9 +1,12 @@
--- One row is what moved in an export beyond twice its interval: the scores that the same judges give to the same
--- systems, as a share of the range of scores, or the mean of a system against all, as a share of the systems'
--- range. The export is compared with judgments of the newest release or, without one, with the task's largest
--- export. Of a system scores count from the judge's mean; a preference counts for one system and against the other.
--- Judges and segments repeat: the variance of a mean is that of judges' means plus that of segments' means. Each
--- side needs five of both.
+-- One row is what moved in an export beyond twice its interval, by kind. Scores: the mean that the same judges give
+-- to the same systems, as a share of the range of scores. Systems: the mean of a system against all, as a share of
+-- the systems' range. Labels: the share of labels that the same judges give to other classes; named is the class that
+-- moved most, with both shares. The export is compared with judgments of the newest release or, without one, with the
+-- task's largest export. Of a system scores count from the judge's mean; a preference counts for one system and
+-- against the other. A label counts from the share of its class that the judge gives in the others; only classes
+-- whose share differs by .05 between exports are looked at, which saves time.
+-- Judges and segments (or items) repeat: the variance of a mean is that of judges' means plus that of segments'
+-- means. Each side needs five of both.
 -- Inputs: lineage, judgments (of this build), released (judgments of the newest release), released_exports.
 WITH tasks AS (
     SELECT n.task
@@ -22,7 +25,9 @@ counted AS (
     JOIN (FROM lineage SEMI JOIN tasks USING (task) WHERE fate = 'used') AS n ON j.judgment_id = n.judgment_id
     LEFT JOIN (SELECT judgment_id FROM released) AS r ON j.judgment_id = r.judgment_id
     LEFT JOIN released_exports AS e ON n.source_digest = e.source_digest
-    WHERE j.fate = 'used' AND j.judge IS NOT NULL AND coalesce(j.preference, CAST(j.score AS VARCHAR)) IS NOT NULL
+    WHERE
+        j.fate = 'used' AND j.judge IS NOT NULL
+        AND coalesce(j.label, j.preference, CAST(j.score AS VARCHAR)) IS NOT NULL
 ),
 largest AS (
     SELECT task, arg_max(source_file, (n, source_file)) AS source_file
@@ -44,31 +49,59 @@ scores AS (
     FROM parts
     WHERE score IS NOT NULL
 ),
+classes AS (
+    SELECT task, label
+    FROM (
+        SELECT
+            task, label, count(*) / sum(count(*)) OVER (PARTITION BY task, export) AS share,
+            count(DISTINCT coalesce(export, '')) OVER (PARTITION BY task) AS exports
+        FROM parts
+        WHERE label IS NOT NULL
+        GROUP BY task, export, label
+    )
+    GROUP BY task, label
+    HAVING max(share) - if(count(*) < any_value(exports), 0, min(share)) >= 0.05
+),
+own AS (
+    SELECT p.task, p.judge, c.label, count(*) FILTER (p.label = c.label) / count(*) AS share
+    FROM (FROM parts WHERE export IS NULL AND label IS NOT NULL) AS p
+    JOIN classes AS c ON p.task = c.task
+    GROUP BY p.task, p.judge, c.label
+),
 answers AS (
-    SELECT task, export, judge, unit, system, score - mean AS value FROM scores WHERE system IS NOT NULL
+    SELECT
+        'systems' AS kind, task, export, judge, unit, system AS name, score - mean AS value, NULL AS usual
+    FROM scores
+    WHERE system IS NOT NULL
     UNION ALL
     SELECT
-        task, export, judge, unit, unnest([system_a, system_b]),
-        unnest([1, -1]) * CASE preference WHEN 'a' THEN 0.5 WHEN 'b' THEN -0.5 ELSE 0 END
+        'systems', task, export, judge, unit, unnest([system_a, system_b]),
+        unnest([1, -1]) * CASE preference WHEN 'a' THEN 0.5 WHEN 'b' THEN -0.5 ELSE 0 END, NULL
     FROM parts
     WHERE preference IS NOT NULL AND system_a IS NOT NULL
     UNION ALL
-    SELECT task, export, judge, unit, NULL, (score - usual) / span FROM scores
+    SELECT 'scores', task, export, judge, unit, NULL, (score - usual) / span, NULL FROM scores
     SEMI JOIN (
         SELECT task, judge FROM scores GROUP BY ALL HAVING count(DISTINCT coalesce(export, '')) > 1
     ) USING (task, judge)
     WHERE span > 0 AND usual IS NOT NULL
+    UNION ALL
+    SELECT
+        'labels', p.task, p.export, p.judge, p.unit, o.label, (p.label = o.label)::INT - o.share, o.share
+    FROM (FROM parts WHERE label IS NOT NULL) AS p
+    JOIN own AS o ON p.task = o.task AND p.judge = o.judge
 ),
 means AS (
     SELECT
-        task, export, system, grouping(judge) AS by_unit, coalesce(judge, unit) AS name, count(*) AS n,
-        avg(value) AS mean
+        kind, task, export, name, grouping(judge) AS by_unit, coalesce(judge, unit) AS cluster, count(*) AS n,
+        avg(value) AS mean, avg(usual) AS usual
     FROM answers
-    GROUP BY GROUPING SETS ((task, export, system, judge), (task, export, system, unit))
+    GROUP BY GROUPING SETS ((kind, task, export, name, judge), (kind, task, export, name, unit))
 ),
 sides AS (
     SELECT
-        task, export, system, sum(n) // 2 AS n, avg(mean) FILTER (by_unit = 0) AS mean,
+        kind, task, export, name, sum(n) // 2 AS n, avg(mean) FILTER (by_unit = 0) AS mean,
+        avg(usual) FILTER (by_unit = 0) AS usual,
         coalesce(var_samp(mean) FILTER (by_unit = 0) / count(*) FILTER (by_unit = 0), 0)
             + coalesce(var_samp(mean) FILTER (by_unit = 1) / count(*) FILTER (by_unit = 1), 0) AS variance
     FROM means
@@ -76,25 +109,34 @@ sides AS (
     HAVING least(count(*) FILTER (by_unit = 0), count(*) FILTER (by_unit = 1)) >= 5
 ),
 ranges AS (
-    SELECT task, export, list_sort(list(system)) AS systems, max(mean) - min(mean) AS span
+    SELECT task, export, list_sort(list(name)) AS systems, max(mean) - min(mean) AS span
     FROM sides
-    WHERE system IS NOT NULL
+    WHERE kind = 'systems'
     GROUP BY task, export
 ),
 moved AS (
     SELECT
-        n.task, n.export, n.system, n.n, n.mean - o.mean AS change, 1.96 * sqrt(n.variance + o.variance) AS reach,
-        if(n.system IS NULL, 1, s.span) AS span
+        n.kind, n.task, n.export, n.n, n.mean - o.mean AS difference,
+        1.96 * sqrt(n.variance + o.variance) AS reach, if(n.kind = 'systems', s.span, 1) AS span,
+        n.name || coalesce(format(' {:.0f}% to {:.0f}%', 100 * n.usual, 100 * (n.usual + difference)), '') AS name
     FROM sides AS n
-    JOIN sides AS o ON n.task = o.task AND n.system IS NOT DISTINCT FROM o.system AND o.export IS NULL
+    JOIN sides AS o
+        ON n.kind = o.kind AND n.task = o.task AND n.name IS NOT DISTINCT FROM o.name AND o.export IS NULL
     LEFT JOIN ranges AS r ON n.task = r.task AND n.export = r.export
     LEFT JOIN ranges AS s ON o.task = s.task AND s.export IS NULL AND r.systems = s.systems
     WHERE n.export IS NOT NULL
+),
+clear AS (
+    SELECT
+        kind, task, export, arg_max(name, (abs(difference), name)) AS name, any_value(n)::BIGINT AS items,
+        sum(difference / span) AS change, sqrt(sum((reach / span) ^ 2)) AS reach
+    FROM moved
+    WHERE span > 0 AND abs(difference) > 2 * reach
+    GROUP BY kind, task, export, if(kind = 'labels', NULL, name), sign(difference)
 )
 SELECT
-    concat_ws(' ', task, export, system) AS name, system IS NOT NULL AS is_system, n::BIGINT AS items,
-    round(change / span, 6) AS change, round((change - reach) / span, 6) AS low,
-    round((change + reach) / span, 6) AS high
-FROM moved
-WHERE span > 0 AND abs(change) > 2 * reach
-ORDER BY system IS NOT NULL, abs(change / span) DESC, task, export, system
+    kind, concat_ws(' ', task, export, name) AS name, items, round(change, 6) AS change,
+    round(change - reach, 6) AS low, round(change + reach, 6) AS high
+FROM clear
+QUALIFY kind <> 'labels' OR row_number() OVER (PARTITION BY kind, task, export ORDER BY -abs(change), -change) = 1
+ORDER BY kind, abs(change) DESC, task, export, name

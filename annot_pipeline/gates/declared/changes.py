@@ -88,7 +88,7 @@ CHANGES: tuple[Gate[Any], ...] = (
         "scores or more against the others, as a share of the range, beyond twice its interval",
         "look whether the export has another scale, or its scores are reversed: map it with a "
         "source of its own; if its items are that different, raise gates.shifted_scores.error",
-        measure_from=partial(shifted, is_system=False), warn=0.15, error=0.3, minimum=20,
+        measure_from=partial(shifted, kind="scores"), warn=0.15, error=0.3, minimum=20,
     ),
     Gate(
         "shifted_systems", ReleaseChangeMetrics, "lineage",
@@ -97,7 +97,15 @@ CHANGES: tuple[Gate[Any], ...] = (
         "look whether systems or sides of the export are swapped, its scores reversed or its "
         "judges partial; if the systems are that different there, raise "
         "gates.shifted_systems.error for this build",
-        measure_from=partial(shifted, is_system=True), warn=0.5, error=0.8, minimum=20,
+        measure_from=partial(shifted, kind="systems"), warn=0.5, error=0.8, minimum=20,
+    ),
+    Gate(
+        "shifted_labels", ReleaseChangeMetrics, "lineage",
+        "largest share of labels that the same judges give to other classes, in an export with "
+        "{minimum} or more against the others, beyond twice its interval",
+        "compare the export with what judges saw: labels may be swapped, shuffled or of another "
+        "column; if its items are that different, raise gates.shifted_labels.error for this build",
+        measure_from=partial(shifted, kind="labels"), warn=0.15, error=0.4, minimum=20,
     ),
     Gate(
         "copied_answers", ReleaseChangeMetrics, "lineage",

@@ -137,7 +137,7 @@ class ReleaseChangeMetrics(StageMetrics):
     model_falls
         Falls of a model's agreement with people on new items, the largest first.
     shifted_exports
-        What moved in an export beyond twice its interval, the largest first.
+        What moved in an export beyond twice its interval, by kind, the largest first.
     one_sided_judges
         Tasks and judges whose preferences all are one answer, with their numbers.
     copied_answers
