@@ -157,7 +157,7 @@ PUBLISH = (
 DECISION = (*CAMPAIGN, option("version", "a release, as v0002", "V"), BECAUSE, BY)
 FORGET = (
     *CAMPAIGN,
-    option("judge", "the person's name, as exports have it", "JUDGE"),
+    option("judge", "the person's name, as exports or releases have it", "JUDGE"),
     BECAUSE,
     BY,
     flag("--pinned", "remove pinned releases with the person too"),
