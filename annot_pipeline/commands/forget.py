@@ -119,11 +119,12 @@ def forget(
     key = judge_key(campaign.settings, campaign.store)
     names = judge_names(sorted(store.records.glob("*.parquet")))
     judge = {pseudonym(key, name): name for name in names}.get(judge, judge)
-    name = re.compile(rf"(?<!\w){re.escape(judge)}(?!\w)", re.IGNORECASE)
+    digest = pseudonym(key, judge)
+    name = re.compile(rf"(?<!\w)({re.escape(judge)}|{digest})(?!\w)", re.IGNORECASE)
     if name.search(f"{because}\n{decided.by}"):
         problem = Problem("--because", "it names the person", do="say why without the name")
         raise ConfigError("the reason is kept", [problem])
-    entry = Forgotten(pseudonym(key, judge), fingerprint(key), decided.at, decided.by, because)
+    entry = Forgotten(digest, fingerprint(key), decided.at, decided.by, because)
     _check_person(campaign, judge, entry, releases, is_known=judge in names)
     held = _releases_with(releases, judge, entry)
     pins = read_pins(releases)
@@ -202,8 +203,7 @@ def _check_person(
     if is_model(judge, campaign.settings.judges.declared):
         do = "judges.use, or where of its source, leaves out the answers of a model"
         raise ConfigError("a model is no person", [Problem("JUDGE", "is declared a model", do=do)])
-    people = {person.digest for person in read_forgotten(campaign.store)}
-    is_known = is_known or entry.digest in people
+    is_known = is_known or entry.digest in {p.digest for p in read_forgotten(campaign.store)}
     every = map(releases.get, releases.versions())
     is_known = is_known or any(_has_person(release, judge, entry) for release in every)
     if not (is_known or _is_in_files(campaign, judge, entry)):

@@ -664,6 +664,8 @@ def test_a_person_can_be_given_by_the_name_that_releases_have(campaign):
     """Reports show it; without this nobody was forgotten, and all releases went."""
     name = published_name(campaign)
     assert name != PERSON
+    with pytest.raises(ConfigError, match="the reason is kept"):
+        forgotten(campaign, name, because=f"{name} asked for it")
     assert forgotten(campaign, name)["release"] == "v0003"
     assert named_in(campaign, PERSON) == []
     with pytest.raises(ConfigError, match="nobody has this name"):  # whom no record tells any more
