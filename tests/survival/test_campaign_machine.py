@@ -168,7 +168,8 @@ class CampaignMachine(RuleBasedStateMachine):
         if self.run("prune", "--keep", str(keep)) == 0 and not self.was_interrupted:
             pointer = read_pointer(self.folder / "gold")
             assert pointer is not None
-            assert len({*self.releases.versions()} - {*pointer.pins}) <= keep, self.story
+            others = {*pointer.pins, *self.releases.retracted()}
+            assert len({*self.releases.versions()} - others) <= keep, self.story
 
     @rule()
     def pin(self) -> None:
