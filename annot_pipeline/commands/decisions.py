@@ -228,11 +228,11 @@ def roll_back(
         refused = {newest.version, restored, *retracted}
         older = [v for v in releases.versions()[::-1] if v not in refused]
         do = f"name {first_of(older)}" if older else f"{NONE_LEFT} annot build {campaign.typed}"
-        if version not in ("latest", *releases.versions()):
-            what = "it was never published, was removed by annot prune or forget, or is lost"
+        pointer = releases.gold.pointer()
+        if pointer and version not in ("latest", *(pointer.manifests.keys() - pointer.pruned)):
             title = f"{releases.gold.location()}: no release {version}"
-            raise StoreError(title, [Problem("V", what, do=do)])
-        old = releases.get(version)
+            raise StoreError(title, [Problem("V", "never published, pruned or forgotten", do=do)])
+        old = releases.get(version)  # says where the folder of one is lost
         if old.version in (newest.version, restored):
             what = f"{newest.version} is the newest release"
             what += f", with the content of {restored}" * (old.version == restored)

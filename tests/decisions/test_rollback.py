@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -262,6 +263,9 @@ def test_only_releases_that_a_rollback_takes_are_offered(campaign):
         with pytest.raises(StoreError, match="no release is left to go back to") as error:
             back(campaign, version)
         assert f"then annot build {campaign}" in str(error.value)
+    shutil.rmtree(campaign / "gold" / "v0002")
+    with pytest.raises(StoreError, match="restore it from a backup"):
+        back(campaign, "v0002")
 
 
 def test_retracted_releases_do_not_count_as_releases_that_prune_keeps(campaign):
