@@ -157,7 +157,7 @@ def forget(
         try:
             document["release"] = _build(campaign, decided, progress)
         except AnnotError:
-            for open_one in unfinished(campaign.store):
+            for open_one in unfinished(campaign.store, campaign.typed):
                 progress(f"warn: {open_one['what']}: {open_one['do']}")
             raise
         lock = store.exclusive_lock(lambda: progress(IN_USE))

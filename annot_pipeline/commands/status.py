@@ -84,7 +84,7 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
         "last_build": build.store.last_outcome(),
         "damaged_note": note and {"file": note.where, "what": note.what, "do": note.do},
         "unended_build": build.store.interrupted_build(),
-        "unfinished_forgets": unfinished(campaign.store),
+        "unfinished_forgets": unfinished(campaign.store, campaign.typed),
         "failing": [{"what": gate.what, "do": gate.do} for gate in failing],
         "candidate": candidate
         and {

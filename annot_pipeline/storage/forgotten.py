@@ -60,10 +60,13 @@ def forgotten_releases(store: Path) -> set[str]:
     return {version for person in read_forgotten(store) for version in person.releases}
 
 
-def unfinished(store: Path) -> list[dict[str, str]]:
-    """Return what is wrong, and what to do, where people are not forgotten to the end."""
+def unfinished(store: Path, typed: str) -> list[dict[str, str]]:
+    """Return what is wrong, and what to do, where people are not forgotten to the end.
+
+    ``typed``: the campaign, as it is typed in commands.
+    """
     what = "the person whom {by} decided to forget at {at} is still in archive or releases"
-    do = 'annot forget CAMPAIGN JUDGE --because "..." with the same name finishes it'
+    do = f'annot forget {typed} JUDGE --because "..." with the same name finishes it'
     open_ones = (person for person in read_forgotten(store) if not person.finished)
     return [{"what": what.format(**vars(person)), "do": do} for person in open_ones]
 

@@ -679,7 +679,7 @@ def test_a_forgetting_that_a_gate_stops_is_said_to_be_unfinished(campaign, capsy
     (campaign / "exports" / "c.csv").write_text("item,judge,label\nk2,w2,b\nk2,,b\n")
     command = ["forget", str(campaign), PERSON, "--because", "asked"]
     assert main(command) == 1
-    do = "annot forget CAMPAIGN JUDGE"
+    do = f"annot forget {campaign} JUDGE"
     assert do in re.sub(r"\s+", " ", capsys.readouterr().err)
     for words in (["status"], ["verify"]):
         assert main([words[0], str(campaign)]) == (words == ["verify"])

@@ -181,7 +181,7 @@ class CampaignMachine(RuleBasedStateMachine):
         pinned = self.rng.choice(([], ["--pinned"]))
         if self.run("forget", PERSON, *REASON, *pinned) == 0:
             assert named_in(self.folder, PERSON) == [], self.story
-            assert unfinished(self.folder / "store") == [], self.story
+            assert unfinished(self.folder / "store", "week") == [], self.story
 
     @rule()
     def rotate_key(self) -> None:

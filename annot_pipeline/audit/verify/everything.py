@@ -93,7 +93,7 @@ def _verify(
     digests = SourceDigests(store, campaign.settings)
     verify_archive(store.archive, manifests, digests, checked, whole=version is None)
     archive_ok = len(checked.findings) == before
-    for open_one in unfinished(campaign.store):
+    for open_one in unfinished(campaign.store, campaign.typed):
         checked.find(campaign.store / FORGOTTEN, **open_one)
     for name, manifest in manifests.items() if rebuild else ():
         release = releases.gold.release(name, manifest, campaign.typed)
