@@ -64,16 +64,6 @@ class ComparedTask:
     adequate: Sequence[str]
 
 
-@dataclass(frozen=True, eq=False)
-class _Open:
-    """Questions of one compared task: arrays are ``(n_questions,)``, by segment."""
-
-    items: Codes
-    segment: Codes
-    n_dominates: Codes
-    effort: Counter[str]
-
-
 def plan_adequacy(
     question: Question,
     tasks: Sequence[ComparedTask],
@@ -103,18 +93,16 @@ def plan_adequacy(
         Why there can be none.
     """
     votes = _votes_of(votes, question.task, tasks)
-    open_questions = [_open_questions(question.task, task, votes, notes) for task in tasks]
+    asked, efforts = zip(
+        *(_open_questions(question.task, task, votes, notes) for task in tasks), strict=True
+    )
     start = np.cumsum([0, *(task.outputs.segment.size for task in tasks)])
-    codes = np.concatenate(
-        [part.items + at for part, at in zip(open_questions, start[:-1], strict=True)]
-    )
-    segment = np.concatenate([part.segment for part in open_questions])
-    of_task = np.repeat(
-        np.arange(len(open_questions)), [part.items.size for part in open_questions]
-    )
-    n_dominates = np.concatenate([part.n_dominates for part in open_questions])
+    codes = np.concatenate([own + at for own, at in zip(asked, start[:-1], strict=True)])
+    of_task = np.repeat(np.arange(len(tasks)), [own.size for own in asked])
+    segment = np.concatenate([task.outputs.segment for task in tasks])[codes]
+    n_dominates = np.concatenate([task.outputs.graphs.n_dominates for task in tasks])[codes]
     items = _all_items(question, [task.outputs.items for task in tasks], votes)
-    effort = sum((part.effort for part in open_questions), Counter[str]())
+    effort = sum(efforts, Counter[str]())
 
     starts = np.flatnonzero(is_new(of_task, segment))
     hits = np.split(np.arange(codes.size), starts[1:]) if codes.size else []
@@ -158,7 +146,10 @@ def _votes_of(votes: pa.Table, asking: str, tasks: Sequence[ComparedTask]) -> pa
     return table.sort_by([("item", "ascending"), ("label", "ascending")])
 
 
-def _open_questions(asking: str, task: ComparedTask, votes: pa.Table, notes: list[str]) -> _Open:
+def _open_questions(
+    asking: str, task: ComparedTask, votes: pa.Table, notes: list[str]
+) -> tuple[Codes, Counter[str]]:
+    """Return the outputs of a task to ask about, by segment, and outputs by what labels them."""
     outputs = task.outputs
     graphs = outputs.graphs
     answer = adequacy_answers(votes, pa.array(outputs.items.names, TEXT), task.adequate)
@@ -182,9 +173,7 @@ def _open_questions(asking: str, task: ComparedTask, votes: pa.Table, notes: lis
             ("unknown", UNKNOWN),
         )
     }  # fmt: skip
-    return _Open(
-        questions, outputs.segment[questions], graphs.n_dominates[questions], Counter(by_source)
-    )
+    return questions, Counter(by_source)
 
 
 def _not_compared(asking: str, outputs: ComparedOutputs) -> list[str]:

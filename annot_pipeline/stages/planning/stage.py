@@ -98,5 +98,4 @@ PLAN_HITS = Stage(
     ),
     code_version="6",  # nothing is asked of earlier texts
     work=plan_next_hits,
-    kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

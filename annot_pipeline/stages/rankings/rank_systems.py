@@ -10,8 +10,8 @@ but the systems that only they saw are in the table, without a rank.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -47,35 +47,22 @@ from annot_pipeline.stages.rankings.variance_rows import variance_rows
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class RankingMethods(Generic[T]):
-    """Methods that rank the systems of tasks of one kind.
-
-    Parameters
-    ----------
-    headline
-        Name of the method to read.
-    methods
-        Functions that rank a task, each by one method or by several that share their work.
-    """
-
-    headline: str
-    methods: Sequence[Callable[[T, RankingContext], Ranked]]
-
-    def rank(self, task: T, context: RankingContext) -> Ranked:
-        """Return the rankings by all methods, in the order of their names."""
-        results = [method(task, context) for method in self.methods]
-        rankings = [ranking for result in results for ranking in result.rankings]
-        metrics = {name: value for result in results for name, value in result.metrics.items()}
-        adjusted = next((one.adjusted for one in results if one.adjusted is not None), None)
-        return Ranked(sorted(rankings, key=lambda one: one.method), metrics, adjusted)
+def ranked_by(
+    methods: Sequence[Callable[[T, RankingContext], Ranked]], task: T, context: RankingContext
+) -> Ranked:
+    """Return the rankings of a task's systems by all methods, in the order of their names."""
+    results = [method(task, context) for method in methods]
+    rankings = [ranking for result in results for ranking in result.rankings]
+    metrics = {name: value for result in results for name, value in result.metrics.items()}
+    adjusted = next((one.adjusted for one in results if one.adjusted is not None), None)
+    return Ranked(sorted(rankings, key=lambda one: one.method), metrics, adjusted)
 
 
-BY_SCORES = RankingMethods[SystemScores]("adjusted", (adjusted_rankings, mean_rankings))
-BY_COMPARISONS = RankingMethods[SystemComparisons](
-    "bradley_terry",
-    (bradley_terry_rankings, length_rankings, win_rankings, dominance_rankings, online_rankings),
-)
+BY_SCORES = (adjusted_rankings, mean_rankings)
+BY_COMPARISONS = (
+    bradley_terry_rankings, length_rankings, win_rankings, dominance_rankings, online_rankings,
+)  # fmt: skip
+"""Methods that rank the systems of a task: each one, or several that share their work."""
 
 
 COLUMNS = ("task", "item", "text", "place")
@@ -171,8 +158,8 @@ def rank_by_scores(
     if not scores.names:
         rankings = {"system_rankings": GOLD["system_rankings"].empty()}
         return rankings | {"variance": variance_rows(task.name, scores.blocks)}, {}
-    ranked = BY_SCORES.rank(scores, context)
-    tables = ranking_tables(task.name, scores.names, ranked.rankings, BY_SCORES.headline)
+    ranked = ranked_by(BY_SCORES, scores, context)
+    tables = ranking_tables(task.name, scores.names, ranked.rankings, "adjusted")
     if ranked.adjusted is not None:
         tables["variance"] = variance_rows(task.name, scores.blocks, ranked.adjusted)
     return tables, {
@@ -224,8 +211,8 @@ def rank_by_comparisons(
         systems = replace(systems, length_difference=ends[0] - ends[1])
     ranked = Ranked([])
     if systems.first.size:
-        ranked = BY_COMPARISONS.rank(systems, context)
-    headline = BY_COMPARISONS.headline if is_headline else ""
+        ranked = ranked_by(BY_COMPARISONS, systems, context)
+    headline = "bradley_terry" if is_headline else ""
     is_small = len(systems.names) <= context.most_systems
     tried = is_small and context.ranking.regularize == "none"
     is_strong = systems.graph.strong[systems.graph.part[systems.part >= 0]]
