@@ -203,7 +203,7 @@ class CampaignAssets:
                 self._key("work", step.table),
                 description=f"{table_description(step.table)}\n\n{step.stages[-1].description}",
                 group_name=f"{group}_work",
-                kinds=set(step.stages[-1].kinds),
+                kinds={"duckdb", "parquet"},
                 code_version=step.stages[-1].code_version,
                 **common,
             )

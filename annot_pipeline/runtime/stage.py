@@ -29,8 +29,6 @@ class Stage:
         Does it.
     cached
         Whether a result may be used again for the same inputs, settings and code.
-    kinds
-        Shown in Dagster.
     """
 
     name: str
@@ -41,4 +39,3 @@ class Stage:
     code_version: str
     work: Callable[[StageContext], StageOutput[StageMetrics]]
     cached: bool = True
-    kinds: frozenset[str] = frozenset({"parquet"})

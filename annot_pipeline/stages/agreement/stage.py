@@ -66,5 +66,4 @@ MEASURE_AGREEMENT = Stage(
     settings=("agreement", "standardize.arithmetic", "seed"),
     code_version="12",  # a judge who repeats an answer agrees with nobody by that
     work=measure_agreement_of_tasks,
-    kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

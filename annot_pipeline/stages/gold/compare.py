@@ -370,5 +370,4 @@ COMPARE_RELEASES = Stage(
     code_version="14",  # what vanished, moved or is copied by export, labels too; one-sided
     work=compare_releases,
     cached=False,  # the newest release is looked at anew each time
-    kinds=frozenset({"parquet", "duckdb", "numpy"}),
 )  # fmt: skip

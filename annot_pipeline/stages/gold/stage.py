@@ -297,7 +297,6 @@ DESCRIBE_JUDGES = Stage(
     settings=("quality",),
     code_version="11",  # by partition; experts of an audit have no failed answers
     work=describe_judges,
-    kinds=frozenset({"parquet", "duckdb"}),
 )  # fmt: skip
 
 DESCRIBE_ITEMS = Stage(
@@ -308,7 +307,6 @@ DESCRIBE_ITEMS = Stage(
     settings=(),
     code_version="5",  # items of which no judgment counts
     work=describe_items,
-    kinds=frozenset({"parquet", "duckdb"}),
 )  # fmt: skip
 
 LIST_JUDGMENTS = Stage(
@@ -328,7 +326,6 @@ LIST_JUDGMENTS = Stage(
     settings=("privacy",),
     code_version="4",  # people and models
     work=list_judgments,
-    kinds=frozenset({"parquet", "pyarrow"}),
 )  # fmt: skip
 
 SET_JUDGMENTS_ASIDE = Stage(
@@ -342,7 +339,6 @@ SET_JUDGMENTS_ASIDE = Stage(
     settings=("privacy", "quality", "judges"),
     code_version="3",  # reasons quote no truth that names a judge
     work=set_judgments_aside,
-    kinds=frozenset({"parquet", "duckdb"}),
 )  # fmt: skip
 
 ADD_UP_COSTS = Stage(
@@ -356,7 +352,6 @@ ADD_UP_COSTS = Stage(
     settings=("privacy", "judges"),
     code_version="5",  # measured judgments cost, too
     work=add_up_costs,
-    kinds=frozenset({"parquet", "duckdb"}),
 )  # fmt: skip
 
 TRACE_LINEAGE = Stage(
@@ -372,5 +367,4 @@ TRACE_LINEAGE = Stage(
     settings=(),
     code_version="3",  # digests of exports are keyed
     work=trace_lineage,
-    kinds=frozenset({"parquet", "pyarrow"}),
 )  # fmt: skip

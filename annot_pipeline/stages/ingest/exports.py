@@ -286,7 +286,6 @@ ARCHIVE_EXPORTS = Stage(
     code_version="2",
     work=archive_exports,
     cached=False,  # the folder is looked at anew each time
-    kinds=frozenset({"file"}),
 )  # fmt: skip
 
 READ_RECORDS = Stage(
@@ -298,5 +297,4 @@ READ_RECORDS = Stage(
     code_version=f"{CODE_VERSION}.1",  # item_probabilities
     work=read_exports,
     cached=False,  # each export is, on its own
-    kinds=frozenset({"parquet", "pyarrow"}),
 )  # fmt: skip

@@ -405,5 +405,4 @@ SETTLE_JUDGMENTS = Stage(
     settings=("campaign", "tasks", "judges", "privacy", "quality.rejected_assignments"),
     code_version="23",  # times tell answers that repeat apart; look-alike systems
     work=settle_judgments,
-    kinds=frozenset({"parquet", "duckdb"}),
 )  # fmt: skip

@@ -170,7 +170,6 @@ INFER_LABELS = Stage(
     settings=("label_model", "labels", "judges", "dawid_skene"),
     code_version="28",  # models share more mistakes than people
     work=infer_label_tables,
-    kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip
 
 CHECK_CALIBRATION = Stage(
@@ -187,5 +186,4 @@ CHECK_CALIBRATION = Stage(
     settings=("labels",),
     code_version="9",  # certificates by audits
     work=check_label_calibration,
-    kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

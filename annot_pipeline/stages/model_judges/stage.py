@@ -176,5 +176,4 @@ MEASURE_MODEL_JUDGES = Stage(
     settings=("judges", "ranking.shown_order", "seed"),
     code_version="4",  # no order effect without a pair in both orders
     work=measure_model_judges,
-    kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

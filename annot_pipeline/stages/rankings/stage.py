@@ -184,7 +184,6 @@ BREAK_INTO_COMPARISONS = Stage(
     settings=("easl.margin",),
     code_version="7",  # documents of segments
     work=compare_outputs,
-    kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip
 
 RANK_SEGMENTS = Stage(
@@ -199,7 +198,6 @@ RANK_SEGMENTS = Stage(
     settings=("ranking.segment_graphs",),
     code_version="3",  # in parts, its metrics by task
     work=rank_outputs,
-    kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip
 
 RANK_SYSTEMS = Stage(
@@ -228,7 +226,6 @@ RANK_SYSTEMS = Stage(
     ),
     code_version="12",  # rounding is no error
     work=rank_systems_of_tasks,
-    kinds=frozenset({"parquet", "numpy", "duckdb"}),
 )  # fmt: skip
 
 DESCRIBE_COMPARISONS = Stage(
@@ -241,5 +238,4 @@ DESCRIBE_COMPARISONS = Stage(
     settings=(),
     code_version="3",  # in parts
     work=describe_comparisons_of_tasks,
-    kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

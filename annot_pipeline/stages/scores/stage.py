@@ -117,7 +117,6 @@ STANDARDIZE_SCORES = Stage(
     settings=("standardize",),
     code_version="9",  # outlying scores
     work=standardize_judgments,
-    kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip
 
 SCORE_ITEMS = Stage(
@@ -139,5 +138,4 @@ SCORE_ITEMS = Stage(
     ),
     code_version="7",  # what trueskill_sd is
     work=score_items_of_tasks,
-    kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip
