@@ -6,6 +6,7 @@ and by majority (ties count in parts). The truths serve to count, not to test or
 
     ANNOT_REAL_DATA=FOLDER python -m benchmarks.careless_judges
     python -m benchmarks.careless_judges --simulated 300
+    python -m benchmarks.careless_judges --preferences 300
 
 FOLDER: as tests/real_data/README.md describes it; sets that it lacks are left out.
 """
@@ -49,6 +50,10 @@ RARE = 0.1
 """Share of items of a rare class."""
 KINDS = ("random", "weak", "good")
 """Of simulated judges: the accuracy of weak ones is below `GOOD`."""
+PREFERRING = {"careful": 16, "random": 3, "reversed": 1, "left": 1}
+"""Simulated judges of preferences by kind; whoever takes the left does so whatever is there."""
+TIE = 0.3
+"""Difference in quality, in its standard deviations, up to which a judge says that two tie."""
 SEED = 17
 
 
@@ -191,7 +196,36 @@ def _kind(judge: int) -> str:
     return "good" if ACCURACIES[judge - RANDOM] >= GOOD else "weak"
 
 
-def shares_failed(answers: Answers) -> dict[str, float]:
+def simulated_preferences(
+    rng: np.random.Generator, n_of_judge: int, per_pair: int, taste: float
+) -> Answers:
+    """Return preferences of judges who see quality through noise of half to twice its spread.
+
+    ``taste``: standard deviation of the weight that a careful judge gives to what the others do not
+    care for, where quality has weight 1.
+    """
+    kinds = [kind for kind, n in PREFERRING.items() for _ in range(n)]
+    n_pairs = len(kinds) * n_of_judge // per_pair
+    quality, other = rng.normal(0, 1, (2, n_pairs))
+    slots = np.repeat(np.arange(n_pairs), per_pair)
+    rng.shuffle(slots)
+    answers = []
+    for judge, kind in enumerate(kinds):
+        pairs = np.unique(slots[judge * n_of_judge : (judge + 1) * n_of_judge])
+        weight, noise = rng.normal(0, taste), 2 ** rng.uniform(-1, 1)
+        seen = quality[pairs] + weight * other[pairs] + rng.normal(0, noise, pairs.size)
+        if kind in ("random", "left"):  # which output is on the left is drawn
+            seen = rng.normal(0, 1, pairs.size) * (1 if kind == "random" else np.inf)
+        if kind == "reversed":
+            seen = -seen
+        labels = np.where(np.abs(seen) < TIE, "tie", np.where(seen > 0, "a", "b"))
+        answers += [(f"p{p}", f"{kind}{judge}", str(x)) for p, x in zip(pairs, labels, strict=True)]
+    return answers
+
+
+def shares_failed(
+    answers: Answers, kinds: Sequence[str] = KINDS, *, are_preferences: bool = False
+) -> dict[str, float]:
     """Return the share of judges who fail, of each kind."""
     items, judges, labels = zip(*answers, strict=True)
     table = pa.table({
@@ -199,8 +233,9 @@ def shares_failed(answers: Answers) -> dict[str, float]:
         "adjudicated": [False] * len(answers),
     })  # fmt: skip
     units = Units.of_controls(table, Quality())
-    verdict = label_judges(table, {}, set(), units, Quality()).verdict.tolist()
-    fails: dict[str, list[bool]] = {kind: [] for kind in KINDS}
+    labelled = label_judges(table, {}, set(), units, Quality(), are_preferences=are_preferences)
+    verdict = labelled.verdict.tolist()
+    fails: dict[str, list[bool]] = {kind: [] for kind in kinds}
     for judge, code in zip(units.judge.names, verdict, strict=True):
         fails[judge.rstrip("0123456789")].append(VERDICTS[code] == "failed")
     return {kind: float(np.mean(values)) for kind, values in fails.items()}
@@ -220,6 +255,21 @@ def power_rows(replications: int) -> Iterator[list[str]]:
         yield [name, str(per_item), str(n_labels), *(f"{s:.3f}" for s in failed)]
 
 
+def preference_rows(replications: int) -> Iterator[list[str]]:
+    """Yield the cells of each design."""
+    for (n_of_judge, per_pair), taste in product(
+        ((40, 3), (80, 3), (80, 5), (200, 5)), (0, 0.7, 1.5)
+    ):
+        rng = np.random.default_rng(SEED)
+        drawn = (
+            simulated_preferences(rng, n_of_judge, per_pair, taste) for _ in range(replications)
+        )
+        shares = [shares_failed(one, [*PREFERRING], are_preferences=True) for one in drawn]
+        failed = (np.mean([share[kind] for share in shares]) for kind in PREFERRING)
+        yield [str(per_pair), str(n_of_judge), f"{taste:g}", *(f"{share:.3f}" for share in failed)]
+
+
+PREFERENCE_HEAD = ("judges a pair", "preferences a judge", "taste", *PREFERRING)
 POWER_HEAD = (
     "classes", "judges an item", "labels a judge", "random judges failed",
     "of accuracy .60 to .69", ".73 to .90",
@@ -233,18 +283,21 @@ def _print_rows(head: Sequence[str], rows: Iterator[list[str]]) -> None:
 
 
 def main() -> None:
-    """Print the table of public sets, or that of simulated judges."""
+    """Print the table of public sets, or one of simulated judges."""
     parser = argparse.ArgumentParser(description="What tests of judges of labels do to labels.")
     parser.add_argument("--simulated", type=int, metavar="N", help="replications a design")
-    replications = parser.parse_args().simulated
-    if replications:
-        _print_rows(POWER_HEAD, power_rows(replications))
-        return
-    if "ANNOT_REAL_DATA" not in os.environ:
+    parser.add_argument("--preferences", type=int, metavar="N", help="the same, of preferences")
+    options = parser.parse_args()
+    if options.simulated:
+        _print_rows(POWER_HEAD, power_rows(options.simulated))
+    elif options.preferences:
+        _print_rows(PREFERENCE_HEAD, preference_rows(options.preferences))
+    elif "ANNOT_REAL_DATA" in os.environ:
+        warnings.simplefilter("ignore", UserWarning)  # of rows that do not count: the table does
+        sets = public_sets(Path(os.environ["ANNOT_REAL_DATA"]))
+        _print_rows(SET_HEAD, (set_row(*each) for each in sets))
+    else:
         sys.exit("ANNOT_REAL_DATA is not set: see tests/real_data/README.md")
-    warnings.simplefilter("ignore", UserWarning)  # of rows that do not count: the table has them
-    sets = public_sets(Path(os.environ["ANNOT_REAL_DATA"]))
-    _print_rows(SET_HEAD, (set_row(*each) for each in sets))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from annot_pipeline.errors import counted_kind
 DROPPED = "the next build fails where it reads these exports again: correct or exclude them"
 JUDGES = {
     "verdicts": "judges",
-    "label_verdicts": "judges of labels",
+    "label_verdicts": "judges by the others' answers",
     "failed": "  failed",
     "random": "  no better than chance, not failed",
     "suspected": "  suspected, the data cannot show who is right",

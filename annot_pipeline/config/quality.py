@@ -50,9 +50,9 @@ class Quality(Section):
     rejected_assignments
         Whether judgments with the status Rejected are dropped or kept.
     labels
-        Whether answers of people who fail the tests of judges of labels (chance, constant answers,
-        copies) are dropped, or only measured. Answers of models are only measured. null: measure
-        with label_model dawid_skene, else drop.
+        Whether answers of people who fail the tests of judges of labels and preferences (chance,
+        constant answers, copies) are dropped, or only measured. Answers of models are only
+        measured. null: measure with label_model dawid_skene, else drop.
     suspected
         Whether answers of suspected judges of labels are kept or dropped: those whose answers look
         wrong while the data cannot tell who is right.

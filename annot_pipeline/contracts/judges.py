@@ -82,8 +82,8 @@ JUDGES = Table(
         ),
         text(
             "test",
-            "Name of the statistical test of judge control, or of judges of labels (chance, "
-            "constant, copies); null if there is none",
+            "Name of the statistical test of judge control, or by the others' answers "
+            "(chance, constant, copies); null if there is none",
             nullable=True,
         ),
         text(
@@ -136,7 +136,7 @@ JUDGES = Table(
         count(
             "n_pairs",
             "Sample size of the test: number of pairs, of scores in the smaller sample, "
-            "of known answers, or of labels of items that others judged",
+            "of known answers, or of labels or preferences of items that others judged",
         ),
         count(
             "n_needed",

@@ -189,7 +189,7 @@ def judges_below_chance(metrics: LabelMetrics, minimum: int) -> Finding:
 
 
 def careless_judges(metrics: ControlMetrics) -> Finding:
-    """Return the number of careless judges of labels, with their names by test."""
+    """Return the number of careless judges, with their names by test."""
     judges = metrics.careless_judges
     details = [f"{test}: {first_of(names)}" for test, names in judges.items()]
     return Finding(sum(map(len, judges.values())), first_of(details, between="; "))

@@ -14,6 +14,7 @@ from benchmarks.careless_judges import (
     set_row,
     shares_failed,
     simulated,
+    simulated_preferences,
 )
 
 
@@ -58,3 +59,10 @@ def test_simulated_random_judges_fail_more_often() -> None:
     assert len(answers) == 800
     shares = shares_failed(answers)
     assert shares["random"] > shares["good"] + 0.4
+
+
+def test_of_many_preferences_who_does_not_look_fails() -> None:
+    answers = simulated_preferences(np.random.default_rng(3), 200, 5, 0.0)
+    kinds = ("careful", "random", "reversed", "left")
+    failed = shares_failed(answers, kinds, are_preferences=True)
+    assert failed == {"careful": 0, "random": 1, "reversed": 1, "left": 1}

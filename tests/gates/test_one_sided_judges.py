@@ -59,6 +59,7 @@ def test_a_judge_who_always_takes_the_left_is_named(stage_campaign):
     }  # fmt: skip
     built = stage_campaign(
         {"a.csv": head + "".join(rows)},
+        "quality.labels=measure",
         sources=[{"path": "exports/*.csv", "format": "csv", "fields": fields}],
         tasks=[{"name": "*", "kind": "pairwise"}],
     )

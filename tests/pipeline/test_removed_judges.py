@@ -121,7 +121,7 @@ def test_status_names_judges_of_concern(build_campaign, tmp_path, capsys, scope:
         "random": [],
         "suspected": [],
     }
-    at = lines.index("judges of labels: passed 10, failed 3, untested 1")
+    at = lines.index("judges by the others' answers: passed 10, failed 3, untested 1")
     assert lines[at + 1 : at + 3] == [
         f"  failed: chance {start}rand; constant {start}const0, {start}const1",
         "  see verdict and verdict_reason in the table judges",

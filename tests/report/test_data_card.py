@@ -87,12 +87,15 @@ def test_who_judged(card):
 
 
 def test_who_was_filtered(card, full_release):
-    """Judge q0 scores degraded copies higher and fails; q1 and q2 pass; q9 has no control."""
+    """Judge q0 scores degraded copies higher and fails; q1 and q2 pass; q9 has no control.
+
+    The two judges of preferences answered too few pairs for a verdict.
+    """
     text = section(card, "Who was filtered, and by which test")
     assert "Test `paired_t`, contrast `paired`, alpha 0.05" in text
     actual = {row[0]: row[1:] for row in rows(text) if len(row) == 6}
     assert actual["quality"] == ["2", "1", "1", "0", "1"]
-    assert actual["which"] == ["0", "0", "0", "2", "0"]
+    assert actual["which"] == ["0", "0", "2", "0", "0"]
     lost = full_release.manifest["facts"]["fates"]["judge_failed"]
     assert lost == 24
     assert "24 judgments of judges who were dropped" in text

@@ -34,7 +34,7 @@ JUDGES: tuple[Gate[Any], ...] = (
     ),
     Gate(
         "careless_judges", ControlMetrics, "judge_tests",
-        "number of judges of labels who agree no better than chance, give one answer, or copy",
+        "number of judges who agree no better than chance, give one answer, or copy",
         "see verdict and verdict_reason in the table judges; answers of people who failed do not "
         "count, unless quality.labels is measure",
         careless_judges, warn=0,

@@ -1,4 +1,6 @@
-"""Judges of labels tested without known answers: chance, constant answers, copies.
+"""Judges of labels or preferences tested without known answers: chance, one answer, copies.
+
+A preference is a label of a pair of outputs: which of the two, by name, is better.
 
 Judges who fail are left out of those whom the others are compared with, and everybody is tested
 again, at most `ROUNDS` times: where many answer at random, honest judges seem to agree less than
@@ -16,6 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -71,7 +74,7 @@ ONE_ANSWER = (
 
 @dataclass(frozen=True)
 class LabelJudges:
-    """Verdicts on judges of labels; arrays are ``(n_units,)``, NaN where undefined.
+    """Verdicts on judges of labels, or preferences; arrays are ``(n_units,)``, NaN where undefined.
 
     Parameters
     ----------
@@ -121,6 +124,27 @@ class LabelJudges:
     n_answers: Codes
     camps: CampsByAnswers = field(default_factory=dict)
 
+    def joined(self, other: LabelJudges) -> LabelJudges:
+        """Return these verdicts, and the other's of whom these say nothing and of who fails there.
+
+        The tests of labels and of preferences, each with its own skill of those who pass.
+        """
+        is_new = (self.verdict == UNTESTED) & (other.n_answers > 0)
+        takes = is_new | ((self.verdict != FAILED) & (other.verdict == FAILED))
+
+        def of_both(name: str) -> Any:
+            return np.where(takes, getattr(other, name), getattr(self, name))
+
+        pairs = zip(vars(other.chance).values(), vars(self.chance).values(), strict=True)
+        return replace(
+            self, verdict=of_both("verdict"), test=of_both("test").tolist(),
+            reason=of_both("reason").tolist(), p_adjusted=of_both("p_adjusted"),
+            power=of_both("power"), n_needed=of_both("n_needed"), is_random=of_both("is_random"),
+            chance=LabelChance(*(np.where(takes, new, own) for new, own in pairs)),
+            is_model=self.is_model | other.is_model, is_suspected=self.is_suspected & ~takes,
+            n_answers=self.n_answers + other.n_answers,
+        )  # fmt: skip
+
     @property
     def suspected_share(self) -> float:
         """Return the share of the items that suspected judges decide."""
@@ -156,8 +180,10 @@ def label_judges(
     units: Units,
     quality: Quality,
     earlier_camps: CampsByAnswers | None = None,
+    *,
+    are_preferences: bool = False,
 ) -> LabelJudges:
-    """Test the judges of labels.
+    """Test the judges of labels, or of preferences.
 
     Parameters
     ----------
@@ -174,6 +200,9 @@ def label_judges(
         ``alpha`` and ``correction``.
     earlier_camps
         `LabelJudges.camps` of an earlier build.
+    are_preferences
+        Whether answers are preferences, an item being a pair of outputs. Tastes differ, and outputs
+        may be equally good: nobody is suspected, and only who fails is careless.
     """
     tasks = [*label_tasks(rows, families, models, units)]
     copies = [task.copies() for task in tasks]
@@ -186,13 +215,14 @@ def label_judges(
     related = [
         joined_groups(task.families, group) for task, group in zip(tasks, groups, strict=True)
     ]
-    camps, camps_by_answers = suspected_camps(tasks, units, is_copy, earlier_camps or {})
+    suspected, answer = ([], "preference") if are_preferences else (tasks, "label")
+    camps, camps_by_answers = suspected_camps(suspected, units, is_copy, earlier_camps or {})
     constant = constant_judges(tasks, units)
     in_camp = np.isin(np.arange(units.size), [*camps])
     excluded = in_camp
     for _ in range(ROUNDS):
         reference = ~(excluded | is_copy)
-        test = _Tested.by_units(tasks, related, reference, constant, units, quality)
+        test = _Tested.by_units(tasks, related, reference, constant, units, quality, answer)
         if np.isnan(test.typical):  # to leave out who does not agree would choose who does
             break
         before, excluded = excluded, test.is_no_reference | in_camp
@@ -200,6 +230,12 @@ def label_judges(
         if np.array_equal(before, excluded) or has_few_left:
             break
     fails = is_copy | test.is_constant | (test.fails & ~in_camp)
+    if are_preferences:
+        return replace(
+            _verdicts(test, fails, copied_by, {}, tasks, units, quality),
+            is_random=fails, is_unlinked=np.zeros(units.size, np.bool_),
+            doubted=uncertain_items([], units, fails, fails),
+        )  # fmt: skip
     suspicions = camps | dict.fromkeys(np.flatnonzero(test.is_one_answer).tolist(), ONE_ANSWER)
     suspicions = {
         **suspected_remains(tasks, units, fails),
@@ -223,6 +259,7 @@ class _Tested:
     has_labels: Flags
     is_constant: Flags
     is_one_answer: Flags
+    answer: str
 
     @classmethod
     def by_units(
@@ -233,6 +270,7 @@ class _Tested:
         constant: ConstantJudges,
         units: Units,
         quality: Quality,
+        answer: str,
     ) -> _Tested:
         of_tasks = [
             task.chance(group, reference[units.of_pair[task.pair]])
@@ -247,7 +285,7 @@ class _Tested:
         test = cls(
             of_tasks, whole, adjust(p_value, quality.correction),
             thresholds(p_value, quality.correction, quality.alpha), 1 - quality.alpha, np.nan,
-            has_labels, is_constant, constant.is_rare & ~is_constant,
+            has_labels, is_constant, constant.is_rare & ~is_constant, answer,
         )  # fmt: skip
         return replace(test, typical=test._skill_of_passing(quality.alpha))
 
@@ -364,7 +402,7 @@ def _verdicts(
         elif is_suspected[unit]:
             reasons[unit] = f"suspected: {suspicions[unit]}"
         elif verdict[unit] == UNTESTED:
-            reasons[unit] = "no label of an item that others judged"
+            reasons[unit] = f"no {test.answer} of an item that others judged"
         elif verdict[unit] == UNDETERMINED:
             reasons[unit] = _undetermined(test, power, needed, unit)
     is_model = np.zeros(n, np.bool_)
@@ -388,12 +426,12 @@ def _agreement(test: _Tested, unit: int) -> str:
     return (
         f"agrees with {chance.agreement[unit] / n:.0%} of others' answers (by chance "
         f"{chance.expected[unit] / n:.0%}, as judges who pass {careful / n:.0%}; "
-        f"{counted(int(n), 'label')}, p = {chance.p_value[unit]:.2g})"
+        f"{counted(int(n), test.answer)}, p = {chance.p_value[unit]:.2g})"
     )
 
 
 def _undetermined(test: _Tested, power: Floats, needed: Floats, unit: int) -> str:
-    n_shared = counted(int(test.chance.n[unit]), "label")
+    n_shared = counted(int(test.chance.n[unit]), test.answer)
     if np.isnan(test.typical):
         return "no judge agrees enough with the others to decide who is right"
     text = f"{n_shared} of items that others judged"

@@ -50,9 +50,9 @@ class VerdictMetrics:
     inconsistent_judges
         Judges of scores who count and agree with the others no better than chance.
     label_verdicts
-        Judges of labels by verdict of the tests without known answers.
+        Judges of labels or preferences by verdict of the tests without known answers.
     careless_judges
-        Judges of labels who fail, or agree no better than chance, by the test that finds them.
+        Judges who fail, or agree on labels no better than chance, by the test that finds them.
     suspected_judges, suspected_share
         Judges of labels of whom something is wrong while the data cannot tell who is right, and
         the share of items of which they gave half of the answers or more.
@@ -62,7 +62,7 @@ class VerdictMetrics:
         Judges of labels who share no item with the linked judges that gave most of the labels, and
         the share of items of which they gave half of the answers or more.
     failed_label_share
-        Share of the labels that come from judges who fail the tests without known answers.
+        Share of labels and preferences from judges who fail the tests without known answers.
     camps
         Suspected camps by the answers that they were searched in, for the next build.
     """

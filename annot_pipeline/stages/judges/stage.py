@@ -6,7 +6,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import partial
+from functools import partial, reduce
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,6 +38,7 @@ from annot_pipeline.runtime.task_partitions import BLOCKS, are_many, has_many
 from annot_pipeline.stages.judges.metrics import ControlMetrics
 from annot_pipeline.stages.shared.account_records import COLUMNS as ACCOUNTED
 from annot_pipeline.stages.shared.account_records import account, whole_account
+from annot_pipeline.stages.shared.comparisons import outcomes
 from annot_pipeline.storage.queries import Judges, Queries, Tasks
 from annot_pipeline.storage.tables import (
     StoredTable,
@@ -118,9 +119,6 @@ TESTED = {
     "known_answers": ("task", "judge_id", "item", "hit", "label", "truth", "n_classes", "reason"),
 }  # fmt: skip
 """What tests of judges read."""
-
-LABELLED = ("task", "judge_id", "control", "item", "label", "fate")
-"""What tests of judges of labels read."""
 
 SEED = 17
 """Of permutations of judges' scores: verdicts do not depend on the seed of other draws."""
@@ -212,7 +210,7 @@ def control_judges_of_campaign(context: StageContext) -> StageOutput[ControlMetr
     scalar = tasks.filter(is_in(tasks["kind"], ("scalar",)))["task"].to_pylist()
     scored = [inputs.files["settled"] for inputs in partitions if set(inputs.tasks) & set(scalar)]
     scored = scored or [partitions[0].files["settled"]]  # which has the columns
-    labelled = _tested_labels(context, partitions, tasks, quality)
+    labelled = _tested_answers(context, partitions, tasks, quality)
     control = partial(_control, stored, scored, tasks, quality)
     [tested] = context.run([control])
     judges = _scored_judges(context, scored, tasks)
@@ -232,7 +230,7 @@ def control_judges_of_campaign(context: StageContext) -> StageOutput[ControlMetr
     if verdicts.careless_judges:
         kinds = [f"{len(names):,} by {test}" for test, names in verdicts.careless_judges.items()]
         n_careless = sum(map(len, verdicts.careless_judges.values()))
-        context.progress(f"{counted(n_careless, 'careless judge')} of labels: {', '.join(kinds)}")
+        context.progress(f"{counted(n_careless, 'careless judge')}: {', '.join(kinds)}")
     if verdicts.judges_dropped:
         context.progress(f"after judge control: {fates_text(fates)}")
     metrics = ControlMetrics(
@@ -245,13 +243,11 @@ def control_judges_of_campaign(context: StageContext) -> StageOutput[ControlMetr
     return StageOutput({"judge_tests": tests, **controlled}, metrics, documents)
 
 
-def _tested_labels(
+def _tested_answers(
     context: StageContext, partitions: Sequence[InputPartition], tasks: pa.Table, quality: Quality
 ) -> LabelJudges | None:
-    """Test the judges of labels without known answers; None where there are none to test."""
-    names = tasks.filter(is_in(tasks["kind"], ("categorical",)))["task"].to_pylist()
-    tables = [inputs.files["settled"] for inputs in partitions if set(inputs.tasks) & set(names)]
-    if quality.test == "none" or not tables:
+    """Test judges of labels and preferences without known answers; None if there are none."""
+    if quality.test == "none":
         return None
     kinds = context.read("judge_kinds").to_pylist()
     families = {row["judge_id"]: row["family"] for row in kinds if row["family"] is not None}
@@ -259,12 +255,17 @@ def _tested_labels(
     controls = context.inputs["controls_met"]
     latest = context.latest()
     camps = latest.document.get("camps", {}) if latest else {}
-    test = partial(_test_labels, controls, tables, names, families, models, quality, camps)
-    [labelled] = context.run([test])
-    return labelled
+    jobs = []
+    for kind in ANSWERED:
+        names = tasks.filter(is_in(tasks["kind"], (kind,)))["task"].to_pylist()
+        tables = [inputs.files["settled"] for inputs in partitions if {*inputs.tasks} & {*names}]
+        declared = families, models, quality, camps
+        jobs += [partial(_test_answers, controls, tables, names, *declared, kind)] * bool(tables)
+    tested = context.run(jobs)
+    return reduce(lambda one, other: one.joined(other), tested) if tested else None
 
 
-def _test_labels(
+def _test_answers(
     controls: StoredTable,
     tables: Sequence[StoredTable],
     tasks: Sequence[str],
@@ -272,25 +273,26 @@ def _test_labels(
     models: set[str],
     quality: Quality,
     camps: CampsByAnswers,
+    kind: str,
 ) -> LabelJudges:
     from annot_pipeline.stages.judges.control_scores import Units
     from annot_pipeline.stages.judges.label_judges import label_judges
 
     units = Units.of_controls(read_verified(controls, TESTED["controls_met"]), quality)
-    rows = pa.concat_tables(_labels(table, tasks) for table in tables).unify_dictionaries()
-    return label_judges(rows, families, models, units, quality, camps)
+    read, columns = ANSWERED[kind]
+    columns = ("task", "judge_id", "control", "fate", *columns)
+    parts = [read_verified(table, columns, tasks) for table in tables]
+    parts = [read(part.filter(is_in(part["task"], tasks))) for part in parts]
+    rows = pa.concat_tables(parts).unify_dictionaries()
+    return label_judges(
+        rows, families, models, units, quality, camps, are_preferences=kind == "pairwise"
+    )
 
 
-def _labels(table: StoredTable, tasks: Sequence[str]) -> pa.Table:
-    """Return the ordinary answers of some tasks that count, and whether an expert decided."""
-    rows = read_verified(table, LABELLED, tasks)
-    rows = rows.filter(is_in(rows["task"], tasks))
+def _labels(rows: pa.Table) -> pa.Table:
+    """Return the ordinary labels that count, and whether an expert decided their items."""
     decisions = rows.filter(is_in(rows["fate"], ("adjudication",)))
-    is_ordinary = is_in(rows["fate"], ("used",))
-    for column in ("judge_id", "label", "item"):
-        is_ordinary = pc.and_(is_ordinary, pc.is_valid(rows[column]))
-    is_control = is_in(rows["control"], [name for name in CONTROLS if name != "none"])
-    answers = rows.filter(pc.and_(is_ordinary, pc.invert(is_control)))
+    answers = _ordinary(rows, ("label", "item"))
     adjudicated = pc.is_in(
         text_keys(answers["task"], answers["item"]),
         text_keys(decisions["task"], decisions["item"]),
@@ -298,6 +300,35 @@ def _labels(table: StoredTable, tasks: Sequence[str]) -> pa.Table:
     return answers.select(["task", "judge_id", "item", "label"]).append_column(
         "adjudicated", adjudicated
     )
+
+
+def _preferences(rows: pa.Table) -> pa.Table:
+    """Return the ordinary preferences that count as labels of pairs: which of two is better."""
+    answers = _ordinary(rows, ("item_a", "item_b"))
+    turned, outcome = outcomes(answers)
+    one, other = (answers[name].cast(TEXT) for name in ("item_a", "item_b"))
+    columns = {
+        "item": text_keys(pc.if_else(turned, other, one), pc.if_else(turned, one, other)),
+        "label": pa.array(("b", "tie", "a"), TEXT).take(pa.array(outcome + 1)),
+        "adjudicated": np.zeros(answers.num_rows, np.bool_),
+    }
+    return pa.table({"task": answers["task"], "judge_id": answers["judge_id"], **columns})
+
+
+def _ordinary(rows: pa.Table, named: Sequence[str]) -> pa.Table:
+    """Return the judgments of judges that count, without controls, that have some columns."""
+    is_control = is_in(rows["control"], [name for name in CONTROLS if name != "none"])
+    is_ordinary = pc.and_(is_in(rows["fate"], ("used",)), pc.invert(is_control))
+    for column in ("judge_id", *named):
+        is_ordinary = pc.and_(is_ordinary, pc.is_valid(rows[column]))
+    return rows.filter(is_ordinary)
+
+
+ANSWERED = {
+    "categorical": (_labels, ("item", "label")),
+    "pairwise": (_preferences, ("item_a", "item_b", "preference", "rank_a", "rank_b")),
+}
+"""By kind of task, what tests without known answers make of judgments, and what they read."""
 
 
 def _scores(table: StoredTable, tasks: Sequence[str]) -> pa.Table:
@@ -402,7 +433,6 @@ PAIR_CONTROLS = Stage(
     settings=(),
     code_version="5",  # votes have no judge
     work=pair_controls,
-    kinds=frozenset({"parquet", "duckdb"}),
 )  # fmt: skip
 
 CONTROL_JUDGES = Stage(
@@ -414,7 +444,6 @@ CONTROL_JUDGES = Stage(
     },
     outputs=("controlled", "judge_tests"),
     settings=("quality",),
-    code_version="15",  # without outlying scores
+    code_version="16",  # judges of preferences
     work=control_judges_of_campaign,
-    kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.arrays import Codes
+from annot_pipeline.arrays import Codes, Flags
 from annot_pipeline.contracts import FLAG, INT, REAL, TEXT, TIME
 from annot_pipeline.runtime.coded_task import LATE, NONE, CodedTask
 from annot_pipeline.runtime.indexing import index, index_pairs
@@ -111,13 +111,7 @@ def comparisons_of_pairs(rows: pa.Table) -> pa.Table:
     rows
         Judgments of pairs, with ``kept``, as `describe_pairs` returns them.
     """
-    turned = pc.greater(rows["item_a"].cast(TEXT), rows["item_b"].cast(TEXT)).to_numpy()
-    stated = rows["preference"].is_valid()
-    by_rank = np.sign(
-        pc.fill_null(rows["rank_b"], 0).to_numpy() - pc.fill_null(rows["rank_a"], 0).to_numpy()
-    )
-    by_word = pc.index_in(rows["preference"].cast(TEXT), pa.array(("b", "tie", "a"), TEXT))
-    outcome = np.where(stated.to_numpy(), pc.fill_null(by_word, 1).to_numpy() - 1, by_rank)
+    turned, outcome = outcomes(rows)
     flip = pa.array(turned)
     sides = {
         f"{name}_{side}": pc.if_else(flip, rows[f"{name}_{other}"], rows[f"{name}_{side}"])
@@ -129,16 +123,39 @@ def comparisons_of_pairs(rows: pa.Table) -> pa.Table:
         {
             **{name: rows[name] for name in ("task", "judge", "kept", "segment", "document")},
             **sides,
-            "outcome": np.where(turned, -outcome, outcome),
+            "outcome": outcome,
             "share_a": pc.if_else(flip, pc.subtract(1.0, rows["strength"]), rows["strength"]),
             "same_output": np.zeros(rows.num_rows, np.bool_),
-            "b_shown_first": pc.if_else(stated, flip, pa.scalar(None, pa.bool_())),
+            "b_shown_first": pc.if_else(
+                rows["preference"].is_valid(), flip, pa.scalar(None, pa.bool_())
+            ),
             "ranking": rankings,
             "submitted_at": rows["submitted_at"],
             "seconds": seconds,
             "judgment_id": rows["judgment_id"],
         }
     )
+
+
+def outcomes(rows: pa.Table) -> tuple[Flags, Codes]:
+    """Return whether item_b comes before item_a by name, and which of the two is better.
+
+    1: the one that comes first, -1: the other, 0: a tie.
+
+    Parameters
+    ----------
+    rows
+        Judgments of pairs: ``item_a``, ``item_b``, ``preference``, or else ``rank_a``, ``rank_b``.
+    """
+    turned = pc.greater(rows["item_a"].cast(TEXT), rows["item_b"].cast(TEXT)).to_numpy()
+    by_rank = np.sign(
+        pc.fill_null(rows["rank_b"], 0).to_numpy() - pc.fill_null(rows["rank_a"], 0).to_numpy()
+    )
+    by_word = pc.index_in(rows["preference"].cast(TEXT), pa.array(("b", "tie", "a"), TEXT))
+    outcome = np.where(
+        rows["preference"].is_valid(), pc.fill_null(by_word, 1).to_numpy() - 1, by_rank
+    )
+    return turned, np.where(turned, -outcome, outcome)
 
 
 def describe_pairs(rows: pa.Table, listed: ListedItems) -> pa.Table:
