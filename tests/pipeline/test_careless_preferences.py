@@ -133,6 +133,12 @@ def test_who_shares_no_pair_with_most_is_not_held_against_the_build(stage_campai
     assert built.metrics("control_judges")["unlinked_judges"] == []
 
 
+def test_pairs_of_one_ranking_test_nobody(stage_campaign):
+    fields = {**FIELDS, "ranking": "segment"}
+    built = stage_campaign({"a.csv": text(answers(MIXED))}, sources=sources(fields), **NAMES)
+    assert {verdict for verdict, _ in verdicts(built).values()} == {"untested"}
+
+
 def test_pairs_that_one_judge_saw_test_nobody(stage_campaign):
     rows = answers(CROWD, per_pair=1)
     built = stage_campaign({"a.csv": text(rows)}, sources=sources(), **NAMES)

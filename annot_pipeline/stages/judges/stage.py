@@ -303,8 +303,11 @@ def _labels(rows: pa.Table) -> pa.Table:
 
 
 def _preferences(rows: pa.Table) -> pa.Table:
-    """Return the ordinary preferences that count as labels of pairs: which of two is better."""
-    answers = _ordinary(rows, ("item_a", "item_b"))
+    """Return the ordinary preferences that count as labels of pairs: which of two is better.
+
+    Those of one ranking depend on each other, and tell of no judge.
+    """
+    answers = _ordinary(rows.filter(rows["ranking"].is_null()), ("item_a", "item_b"))
     turned, outcome = outcomes(answers)
     one, other = (answers[name].cast(TEXT) for name in ("item_a", "item_b"))
     columns = {
@@ -326,7 +329,7 @@ def _ordinary(rows: pa.Table, named: Sequence[str]) -> pa.Table:
 
 ANSWERED = {
     "categorical": (_labels, ("item", "label")),
-    "pairwise": (_preferences, ("item_a", "item_b", "preference", "rank_a", "rank_b")),
+    "pairwise": (_preferences, ("item_a", "item_b", "preference", "rank_a", "rank_b", "ranking")),
 }
 """By kind of task, what tests without known answers make of judgments, and what they read."""
 
