@@ -32,10 +32,13 @@ def nearly_fixes(sheet: Sheet, item: Sequence[str], text: str) -> bool:
     )  # fmt: skip
 
 
-def find_task(choice: Choice, lines: Sequence[Line] = ()) -> tuple[list[Line], list[str]]:
+def find_task(
+    choice: Choice, lines: Sequence[Line] = (), judge: str | None = None
+) -> tuple[list[Line], list[str]]:
     """Return the task's line and the names of the tasks; nothing if no column has them.
 
-    ``lines`` say what was judged: a column that only names each of these again is no task.
+    ``lines`` say what was judged: a column that only names each of these again is no task, nor one
+    that is the same in all rows of a judge while others judged the same under another value.
     """
     source = next(filter(_is_language, choice.with_role("source_language")), None)
     target = next(filter(_is_language, choice.with_role("target_language")), None)
@@ -46,18 +49,17 @@ def find_task(choice: Choice, lines: Sequence[Line] = ()) -> tuple[list[Line], l
         }
         tasks = ["-".join(pair) for pair in choice.sheet.pairs(source.name, target.name)]
         return [("task", join, ", ".join(tasks[:10]))], tasks
+    sheet = choice.sheet
     expressions = [expression for name, expression, _ in lines if name in ("item", "segment")]
-    things = [
-        c for name in choice.sheet.names if (c := choice.sheet[name]).expression in expressions
-    ]
+    things = [name for name in sheet.names if sheet[name].expression in expressions]
 
     def names_tasks(column: Column) -> bool:
-        renames = column.n_distinct > 1 and any(
-            same_thing(choice.sheet, column.name, thing.name) for thing in things
-        )
-        is_thing = "item" in names.roles(column.name) and is_called_id(column.name)
-        is_few = column.n_blank == 0 and column.n_distinct <= MOST_TASKS
-        return is_few and not renames and not is_thing
+        name, is_few = column.name, column.n_blank == 0 and column.n_distinct <= MOST_TASKS
+        renames = column.n_distinct > 1 and any(same_thing(sheet, name, t) for t in things)
+        is_thing = "item" in names.roles(name) and is_called_id(name)
+        is_of_judge = bool(judge and things and sheet.determines(judge, name))
+        is_of_judge &= not any(sheet.determines(thing, name) for thing in things)
+        return is_few and not renames and not is_thing and not is_of_judge
 
     asked = next(filter(are_criteria, choice.offered()), None)
     task = choice.claim(asked) if asked else choice.take("task", names_tasks)

@@ -124,9 +124,6 @@ class _Interpreter:
     def cells(self, name: str) -> list[Any]:
         return [parsed(cell) for cell in self.sheet[name].filled[:5000].to_pylist()]
 
-    def fits(self) -> bool:
-        return not self._lacks() and all(self._conditions())
-
     def _lacks(self) -> bool:
         """Return whether a column is missing, or one is there that others have."""
         preset, named = self.preset, self.sheet.names
@@ -163,7 +160,7 @@ class _Interpreter:
         yield not (preset.get("no_judge") and any("judge" in names.roles(n) for n in sheet.names))
 
     def readings(self) -> list[Reading]:
-        if not self.fits():
+        if self._lacks() or not all(self._conditions()):
             return []
         self._refuse()
         preset = self.preset

@@ -592,7 +592,7 @@ class _Reader:
         if by_role := self.named("task"):
             column = self.sheet[by_role[0]]
             return [column.line("task")], sorted(column.counts)
-        return find_task(self.inputs(), lines)
+        return find_task(self.inputs(), lines, self.judge)
 
     def _ordinary(self, pairing: Pairing) -> list[Reading]:
         """Return rows that hold one judgment, or one of each question."""

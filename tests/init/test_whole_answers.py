@@ -284,3 +284,20 @@ def test_what_each_file_has_may_be_the_item(tmp_path: Path) -> None:
     with pytest.raises(OpenError) as caught:
         guess_campaign(paths, tmp_path, by_role={"judge": ("file",)})
     assert "--item pattern" in map(str, caught.value.questions[0].options)
+
+
+@pytest.mark.parametrize("n_judges", [2, 1])
+def test_a_question_that_a_judge_was_assigned_is_no_task(
+    tmp_path: Path, guess: Guesses, n_judges: int
+) -> None:
+    """Others judged the same items under another one; of one judge's items it may be the task."""
+
+    def row(item: int, judge: int) -> Row:
+        own = item if n_judges > 1 else f"{judge}:{item}"
+        return {
+            "participant": f"p{judge}", "item": f"s{own}", "rating": level(item, judge),
+            "assigned_question": f"what of topic {judge % 2}?",
+        }  # fmt: skip
+
+    actual = guess(csv(tmp_path, rows(row)), judge="participant", item="item", score="rating")
+    assert len({*actual.used("task")}) == (1 if n_judges > 1 else 2)
