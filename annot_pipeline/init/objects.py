@@ -57,7 +57,7 @@ def find_task(
         name, is_few = column.name, column.n_blank == 0 and column.n_distinct <= MOST_TASKS
         renames = column.n_distinct > 1 and any(same_thing(sheet, name, t) for t in things)
         is_thing = "item" in names.roles(name) and is_called_id(name)
-        is_of_judge = bool(judge and things and sheet.determines(judge, name))
+        is_of_judge = bool(judge and things and sheet.determines(judge, name)) and name != "task"
         is_of_judge &= not any(sheet.determines(thing, name) for thing in things)
         return is_few and not renames and not is_thing and not is_of_judge
 
