@@ -326,7 +326,7 @@ class _Reader:
         answers = roles.answer_columns(self.choice, things, None, None)
         recurs = thing and sheet.combinations(thing) < len(sheet)
         likely = [c.column.name for c in answers if not c.is_fixed or not recurs]
-        likely = [n for n in likely if not self.is_mturk or n.startswith(MTURK_ANSWER)][:8]
+        likely = [n for n in likely if not self.is_mturk or n.startswith(MTURK_ANSWER)]
         offered = [c.name for c in self.choice.offered() if roles.may_be_judge(sheet, c)]
         offered = [
             n for n in [*self.rivals, *offered] if n not in likely or roles.are_ids(sheet[n])

@@ -177,8 +177,8 @@ def may_be_judge(sheet: Sheet, column: Column) -> bool:
     is_id |= column.name == KEY and any(
         {"system", "segment"} & names.roles(n).keys() for n in sheet.names
     )
-    is_other = bool(names.roles(column.name) or (PERSONAL | NO_ANSWER) & {*words}) and not is_id
-    if is_other or column.name.startswith(("Input.", "Answer.")):
+    says_other = names.roles(column.name) or (PERSONAL | NO_ANSWER | names.TRUTH_WORDS) & {*words}
+    if (says_other and not is_id) or column.name.startswith(("Input.", "Answer.")):
         return False
     return (
         column.n_distinct >= 2

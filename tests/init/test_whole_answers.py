@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -301,3 +302,20 @@ def test_a_question_that_a_judge_was_assigned_is_no_task(
 
     actual = guess(csv(tmp_path, rows(row)), judge="participant", item="item", score="rating")
     assert len({*actual.used("task")}) == (1 if n_judges > 1 else 2)
+
+
+def test_no_answer_and_no_gold_label_is_offered_as_who_judged(tmp_path: Path) -> None:
+    """Answers beyond the eight that the question names are answers, too."""
+    chance = random.Random(17)
+    tastes = ("wit", "flow", "heft", "grit", "zest", "punch", "depth", "warmth")
+
+    def row(item: int, judge: int) -> Row:
+        return {
+            "question_id": f"q{item}", "condition": f"c{judge}",
+            **{taste: f"{taste}-{chance.randrange(2)}" for taste in tastes},
+            "polish_1_5": chance.randrange(1, 6), "gold_num": chance.randrange(20, 26),
+        }  # fmt: skip
+
+    [question] = asked(csv(tmp_path, rows(row))).questions
+    offered = {column for option in question.options for column in option.by_role["judge"]}
+    assert not offered & {"polish_1_5", "gold_num"}
