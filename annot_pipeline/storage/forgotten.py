@@ -12,8 +12,11 @@ from pathlib import Path
 from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage.files import read_json, write_json
 from annot_pipeline.storage.keys import fingerprint, pseudonym
+from annot_pipeline.storage.release_log import ReleaseLog
 
 FORGOTTEN = "forgotten.json"
+ANEW = f'write {{"forgotten": []}} into {FORGOTTEN}, then annot forget each person by name'
+"""How people are forgotten again where digests of their names are lost, or of another key."""
 
 
 @dataclass(frozen=True)
@@ -42,17 +45,22 @@ def read_forgotten(store: Path) -> list[Forgotten]:
     Raises
     ------
     StoreError
-        The file is damaged: nobody knows whom to leave out.
+        The file is damaged, or missing although the log says that people were forgotten: nobody
+        knows whom to leave out.
     """
-    path = store / FORGOTTEN
+    path, do = store / FORGOTTEN, "restore it from a backup"
+    state, what = "damaged", "it is not as it was written"
     try:
         return [Forgotten(**entry) for entry in read_json(path)["forgotten"]]
     except (FileNotFoundError, NotADirectoryError):
-        return []
+        if not ReleaseLog(store, store).has_forgotten():
+            return []
+        state, what = "missing", "the store's log says that people were forgotten"
+        do += f"; where it is lost for good, {ANEW}"
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        problem = Problem("", "it is not as it was written", do="restore it from a backup")
-        title = f"{path}: damaged, and nobody knows which people to leave out"
-        raise StoreError(title, [problem]) from None
+        pass
+    title = f"{path}: {state}, and nobody knows which people to leave out"
+    raise StoreError(title, [Problem("", what, do=do)])
 
 
 def forgotten_releases(store: Path) -> set[str]:
@@ -74,6 +82,7 @@ def unfinished(store: Path, typed: str) -> list[dict[str, str]]:
 def write_forgotten(store: Path, entry: Forgotten) -> None:
     """Add a person, once; what was decided first stays, and what is finished."""
     entries = {person.digest: person for person in read_forgotten(store)}
+    ReleaseLog(store, store).note_forgotten()
     first = entries.get(entry.digest, entry)
     releases = list(dict.fromkeys([*first.releases, *entry.releases]))
     finished = first.finished or entry.finished
@@ -90,7 +99,7 @@ def forgotten_among(names: Iterable[str], people: Sequence[Forgotten], key: byte
         Some were forgotten under another key: their names are not recognized.
     """
     if any(entry.key != fingerprint(key) for entry in people):
-        do = f"set the key that was used, or move {FORGOTTEN} away and forget them under this one"
+        do = f"set the key that was used; where it is given up, {ANEW}"
         problem = Problem(FORGOTTEN, "the key of the judges' names is another one", do=do)
         raise StoreError("people who are forgotten cannot be recognized", [problem])
     digests = {entry.digest for entry in people}

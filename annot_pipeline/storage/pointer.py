@@ -74,14 +74,8 @@ class Pointer:
 
     def document(self) -> dict[str, Any]:
         """Return the JSON document."""
-        content = {
-            "version": self.version,
-            "manifest_sha256": self.manifests[self.version],
-            "manifests": dict(self.manifests),
-            "pruned": sorted(self.pruned, key=number),
-            "pins": {version: asdict(pin) for version, pin in self.pins.items()},
-            "retracted": {version: asdict(mark) for version, mark in self.retracted.items()},
-        }
+        digest, pruned = self.manifests[self.version], sorted(self.pruned, key=number)
+        content = asdict(self) | {"manifest_sha256": digest, "pruned": pruned}
         return content | {"sha256": pointer_digest(content)}
 
 
@@ -148,16 +142,22 @@ def write_pointer(gold: Path, pointer: Pointer) -> None:
 
 def _parsed(data: bytes) -> Pointer:
     document = parse_bounded_json(data)
-    pins = {name: Pin(**pin) for name, pin in document["pins"].items()}
-    retracted = {name: Retraction(**mark) for name, mark in document["retracted"].items()}
-    pruned = tuple(document["pruned"])
-    pointer = Pointer(document["version"], document["manifests"], pruned, pins, retracted)
+    version, manifests, pruned = (document[name] for name in ("version", "manifests", "pruned"))
+    pointer = Pointer(version, manifests, tuple(pruned), **marks(document))
     if canonical_json(pointer.document()) != data:
         raise ValueError("changed")
     for name, sha256 in pointer.manifests.items():
         if not VERSION.fullmatch(name) or not SHA256.fullmatch(sha256):
             raise ValueError(name)
     return pointer
+
+
+def marks(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the pins and retractions of a document, as a pointer has them."""
+    return {
+        "pins": {version: Pin(**pin) for version, pin in document["pins"].items()},
+        "retracted": {v: Retraction(**mark) for v, mark in document["retracted"].items()},
+    }
 
 
 def _is_signed(data: bytes) -> bool:

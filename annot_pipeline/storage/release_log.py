@@ -34,9 +34,8 @@ from annot_pipeline.storage.locks import exclusive_lock
 from annot_pipeline.storage.pointer import (
     SHA256,
     VERSION,
-    Pin,
     Pointer,
-    Retraction,
+    marks,
     number,
     read_pointer,
 )
@@ -186,6 +185,14 @@ class ReleaseLog:
     def abandon(self, golds: Collection[str]) -> None:
         """Forget gold that will not come back, by name; an empty one is what lost lines named."""
         self._append(lambda _: [self._event("abandoned") | {"gold": g} for g in sorted(golds)])
+
+    def note_forgotten(self) -> None:
+        """Remember that people were forgotten, so that a list of them that is lost is missed."""
+        self._append(lambda _: [{"event": "forgot"}] * (not self.has_forgotten()))
+
+    def has_forgotten(self) -> bool:
+        """Return whether people were forgotten: the store has a list of them."""
+        return any(event["event"] == "forgot" for event in self.read().events)
 
     def redact(self, names_person: Callable[[str], bool]) -> None:
         """Leave out texts of pins and retractions that name a person; an event says so."""
@@ -360,15 +367,7 @@ def _check(event: Event) -> None:
             raise ValueError(versions)
         if not all(map(SHA256.fullmatch, event["manifests"].values())):
             raise ValueError(event["manifests"])
-        _marks(event)
-
-
-def _marks(event: Event) -> dict[str, Any]:
-    """Return the pins and retractions of an event, as a pointer has them."""
-    return {
-        "pins": {version: Pin(**pin) for version, pin in event["pins"].items()},
-        "retracted": {v: Retraction(**mark) for v, mark in event["retracted"].items()},
-    }
+        marks(event)
 
 
 def _folded(events: Sequence[Event]) -> LogContent:
@@ -401,7 +400,7 @@ class _GoldSoFar:
         if self.is_abandoned:
             self.manifests, self.pruned, self.marks = {}, set(), {}
         if event["event"] == "pointed":
-            self.version, self.marks = event["version"], _marks(event)
+            self.version, self.marks = event["version"], marks(event)
             self.manifests |= event["manifests"]
             self.pruned |= {*event["pruned"]}
             self.highest = max(self.highest, *map(number, (self.version, *event["manifests"])))
@@ -432,7 +431,7 @@ def _news(before: Pointer | None, after: Pointer) -> Event:
 
 def pointer_without(pointer: Pointer, names_person: Callable[[str], bool]) -> Pointer:
     """Return a pointer whose pins and retractions have no text that names a person."""
-    return replace(pointer, **_marks(_without_texts(_news(None, pointer), names_person)))
+    return replace(pointer, **marks(_without_texts(_news(None, pointer), names_person)))
 
 
 def _without_texts(event: Event, names_person: Callable[[str], bool]) -> Event:

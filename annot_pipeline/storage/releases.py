@@ -453,8 +453,7 @@ class Releases:
         pointer = self.gold.pointer()
         if pointer is None or not versions:
             return
-        removed = {v: self.gold.manifest_sha256(v) for v in versions}
-        digests = {v: sha256 for v, sha256 in removed.items() if sha256} | self._known(pointer)
+        digests = self._lying(versions) | self._known(pointer)
         pruned = tuple({*pointer.pruned, *versions})
         self.point(replace(pointer, manifests=digests, pruned=pruned))
         self.gold.remove(versions)
@@ -514,8 +513,7 @@ class Releases:
         """Return the pointer that a lost one is restored from; None where the log has none."""
         if self.log is None:
             return None
-        lying = {v: self.gold.manifest_sha256(v) for v in self.gold.versions()}
-        return self.log.newest(None, {v: sha256 for v, sha256 in lying.items() if sha256})
+        return self.log.newest(None, self._lying(self.gold.versions()))
 
     def _note(self, pointer: Pointer) -> None:
         """Note the pointer. What is published is published: the next build tries again."""
@@ -529,10 +527,11 @@ class Releases:
 
     def _known(self, pointer: Pointer | None) -> dict[str, str]:
         """Return digests of all manifests; if the pointer is lost, of those in gold."""
-        if pointer:
-            return dict(pointer.manifests)
-        digests = {v: self.gold.manifest_sha256(v) for v in self.gold.versions()}
-        return {version: sha256 for version, sha256 in digests.items() if sha256}
+        return dict(pointer.manifests) if pointer else self._lying(self.gold.versions())
+
+    def _lying(self, versions: Sequence[str]) -> dict[str, str]:
+        """Return digests of the manifests that lie in gold."""
+        return {v: sha256 for v in versions if (sha256 := self.gold.manifest_sha256(v))}
 
     def _missing(self, version: str, pointer: Pointer | None) -> StoreError:
         """Return the error of a release that is not there: what is, and what to do."""

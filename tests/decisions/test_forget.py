@@ -614,7 +614,7 @@ def test_under_another_key_nobody_is_recognized_so_builds_stop(campaign):
         patch.setenv("ANNOT_KEY", OTHER_KEY)
         with pytest.raises(StoreError, match="cannot be recognized"):
             build_release(loaded, silent)
-        (campaign / "store" / "forgotten.json").unlink()
+        (campaign / "store" / "forgotten.json").write_text('{"forgotten": []}')  # as it says
         build_release(loaded, silent)
         assert set(forgotten(campaign)["removed"]) == {"v0003", "v0004"}  # v0003: of the old key
 
@@ -715,6 +715,21 @@ def test_a_damaged_list_of_the_forgotten_stops_builds(campaign):
     (campaign / "store" / "forgotten.json").write_text("{}")
     with pytest.raises(StoreError, match="nobody knows which people to leave out"):
         build_release(load_campaign(campaign), silent)
+
+
+def test_a_backup_without_the_list_of_the_forgotten_brings_nobody_back(forgetful):
+    """Exports still have the person: without the list the next build would publish the rows."""
+    path = forgetful / "store" / "forgotten.json"
+    entries = path.read_text()
+    path.unlink()
+    with pytest.raises(StoreError, match="missing, and nobody knows") as missing:
+        build_release(load_campaign(forgetful), silent)
+    assert "restore it from a backup" in missing.value.problems[0].do
+    path.write_text(entries)
+    assert not build_release(load_campaign(forgetful), silent)[0].published
+    page = (Path(__file__).parents[2] / "docs" / "operations.md").read_text("utf-8")
+    backup = page.partition("## Backups")[2].partition("##")[0]
+    assert "`store/forgotten.json`" in backup
 
 
 def test_the_command_says_what_it_cannot_reach(campaign, capsys):
