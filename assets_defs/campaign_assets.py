@@ -17,6 +17,7 @@ from pydantic import Field
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import GOLD
+from annot_pipeline.errors import relative_paths
 from annot_pipeline.gates import GATES, RELEASE, Gate
 from annot_pipeline.stages.build import STAGES, Stage
 from annot_pipeline.stages.registry import MAKER
@@ -97,8 +98,10 @@ class CampaignKey(str):
     """Key of a campaign's resource: in Dagster's error on two of one name it names both files."""
 
     def __format__(self, _: str) -> str:
+        if len(FILES[self]) < 2:  # what Dagster writes of each run
+            return str(self)
         do = "give one another name (campaign), and a store and gold of its own"
-        return f"{self!s} (of the campaigns {' and '.join(FILES[self])}: {do})"
+        return relative_paths(f"{self!s} (of the campaigns {' and '.join(FILES[self])}: {do})")
 
 
 @dataclass(frozen=True)
