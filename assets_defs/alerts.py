@@ -7,27 +7,32 @@ monitoring finds them.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import dagster as dg
 
 from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.config.signature import digest
 from annot_pipeline.errors import ConfigError, Problem, StoreError
+from annot_pipeline.gates import GATES
 from annot_pipeline.storage.files import read_json, write_json
 from annot_pipeline.storage.marked_folder import ALERT
 from annot_pipeline.storage.store import Store
 from assets_defs.automation import ATTENDED_TAG
+from assets_defs.stage_assets import MISTYPED
 
 if TYPE_CHECKING:
     from assets_defs.automation import NightlyJob
 
 AnyJob: TypeAlias = "NightlyJob | dg.JobDefinition"
-"""A job whose failed runs are alerted."""
+"""A job whose runs publish."""
+AUTOMATIC_TAGS = {"dagster/schedule_name", "dagster/sensor_name"}
+"""Tags of runs that Dagster launched; others a person, or a program of theirs."""
 
 
 @dataclass(frozen=True)
@@ -77,19 +82,13 @@ def resolved(
     """
     if not isinstance(hook, str):
         return hook
-    module, _, function_name = hook.partition(":")
-    what, target = "", None
+    target, what = None, "no function of a module"
     try:
-        target = (
-            getattr(importlib.import_module(module), function_name)
-            if module and function_name
-            else None
-        )
+        target = resolve_name(hook) if ":" in hook.strip(":") else None
     except Exception as error:  # a user's module may raise anything when it is imported
-        target, what = None, f"{type(error).__name__}: {error}"
+        what = f"{type(error).__name__}: {error}"
     if not callable(target):
         do = "name a function that can be imported where Dagster runs"
-        what = what or "no function of a module"
         problem = Problem(name, what, "package.module:function", do)
         raise ConfigError(f"{name}: {hook} cannot be called", [problem])
     function: Callable[[Any], object] = target
@@ -97,17 +96,18 @@ def resolved(
 
 
 def failure_sensor(
-    campaign: LoadedCampaign, jobs: Sequence[AnyJob], on_failure: OnFailure | None
+    campaign: LoadedCampaign, job: AnyJob, on_failure: OnFailure | None
 ) -> dg.SensorDefinition:
     """Return a sensor that calls ``on_failure`` for a failed run, or logs the message.
 
-    Runs that fail with the same exports and settings are reported once.
+    Runs that fail by the same gates or error, with the same settings, are reported once until a
+    run succeeds; one that a person launched with wrong settings is not.
     """
     name = campaign.settings.campaign
 
     @dg.run_failure_sensor(
         name=f"{name}_failed",
-        monitored_jobs=jobs,
+        monitored_jobs=[job],
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Alerts on failed builds: calls on_failure, or logs the message.",
     )
@@ -115,14 +115,15 @@ def failure_sensor(
         run = context.dagster_run
         if ATTENDED_TAG in run.tags:
             return dg.SkipReason("annot build has already shown the error")
+        if _is_mistyped(context):
+            return dg.SkipReason(f"run {run.run_id}: whoever launched it sees what is mistyped")
         build = FailedBuild(name, run.run_id, run.job_name, _message(context))
-        state = _state(campaign, run.run_id)
-        if state and _alert(campaign).get("state") == state:
+        failure = _failure(campaign, build.message)
+        if _alert(campaign).get("failure") == failure:
             return dg.SkipReason(f"run {run.run_id} failed as an earlier run; already reported")
         context.log.error(f"{name}: {build.message}")
         with suppress(OSError):  # on a full disk the alert may be sent twice
-            if state or not _alert(campaign):
-                write_json(_alert_path(campaign), {"run": run.run_id, "state": state})
+            write_json(_alert_path(campaign), {"run": run.run_id, "failure": failure})
         return _called(context, "on_failure", on_failure, build, f"run {run.run_id} failed")
 
     return failed
@@ -173,12 +174,22 @@ def _called(
     return dg.SkipReason(f"{what}; {hook} was called")
 
 
-def _state(campaign: LoadedCampaign, run: str) -> str:
-    """Return the state of exports and settings that a run failed with; empty if unknown."""
-    store = Store(campaign.store)
-    failure = store.last_failure()
-    is_of_run = (store.last_outcome() or {}).get("run") == run
-    return failure.state if failure and is_of_run else ""
+def _is_mistyped(context: dg.RunFailureSensorContext) -> bool:
+    """Return whether a run that a person launched failed by the settings in its own config."""
+    failures = (e.step_failure_data.user_failure_data for e in context.get_step_failure_events())
+    is_mistyped = any(failure and MISTYPED in failure.metadata for failure in failures)
+    return is_mistyped and not AUTOMATIC_TAGS & context.dagster_run.tags.keys()
+
+
+def _failure(campaign: LoadedCampaign, message: str) -> str:
+    """Return a digest of what failed: settings, and the gates that a message names, or its title.
+
+    Exports do not count: the next night brings some, and fails by the same gates.
+    """
+    title, *lines = message.splitlines()
+    names = {line.partition(":")[0].strip() for line in lines}
+    failed = [gate.name for gate in GATES if gate.name in names]
+    return digest([campaign.settings.model_dump(mode="json"), title, failed])
 
 
 def _alert_path(campaign: LoadedCampaign) -> Path:
@@ -187,11 +198,10 @@ def _alert_path(campaign: LoadedCampaign) -> Path:
 
 def _alert(campaign: LoadedCampaign) -> dict[str, Any]:
     """Return the last alert that no successful run has followed; empty if there is none."""
-    try:
+    with suppress(OSError, ValueError, KeyError, TypeError):
         alert = read_json(_alert_path(campaign))
-        return {name: str(alert[name]) for name in ("run", "state")}
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
+        return {name: str(alert[name]) for name in ("run", "failure")}
+    return {}
 
 
 def _message(context: dg.RunFailureSensorContext) -> str:
@@ -202,10 +212,6 @@ def _message(context: dg.RunFailureSensorContext) -> str:
             return failure.user_failure_data.description
         if failure.error:
             return failure.error.message.strip()
-    killed = Problem(
-        "",
-        context.failure_event.message or "Dagster says no more",
-        do="see the run's log; the last release stands, and the next run continues from the "
-        "finished stages",
-    )
+    do = "see the run's log; the last release stands, the next run goes on from finished stages"
+    killed = Problem("", context.failure_event.message or "Dagster says no more", do=do)
     return str(StoreError("the run was ended from outside", [killed]))

@@ -105,7 +105,7 @@ def definitions_of(
         schedules=[schedule],
         sensors=[
             exports_sensor(campaign, job),
-            failure_sensor(campaign, jobs, resolved("on_failure", on_failure)),
+            failure_sensor(campaign, job, resolved("on_failure", on_failure)),
             recovery_sensor(campaign, jobs, resolved("on_recovery", on_recovery)),
         ],
     )

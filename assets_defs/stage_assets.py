@@ -7,13 +7,15 @@ import dagster as dg
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import AnnotError, relative_paths
-from annot_pipeline.stages.build import Build, Progress, Stage, StageRun
+from annot_pipeline.stages.build import Build, Progress, Stage
 from assets_defs.campaign_assets import CampaignAssets, Step
 from assets_defs.checks import check_result, check_spec, gate_figures
 from assets_defs.metadata import step_metadata
 
 T = TypeVar("T")
 
+MISTYPED = "mistyped"
+"""Metadata of a failure by the settings in the config of a run."""
 READ_ELSEWHERE = ("archive_exports", "read_records", "compare_releases")
 """Stages that read what lies outside the store, exports or gold: what stops them may pass."""
 
@@ -39,27 +41,20 @@ def step_assets(
 
         def result() -> dg.MaterializeResult[Any]:
             runs = [build.run_stage(stage) for stage in step.stages]
+            results = [gate for run in runs for gate in run.gates]
+            sha256 = runs[-1].result.tables[step.table].sha256
             with build.record_errors():  # data versions need the key of the judges' names
-                return _materialized(key, build, runs, step.table, is_persistent=is_persistent)
+                metadata = step_metadata(build, runs, step.table, is_persistent=is_persistent)
+                return dg.MaterializeResult(
+                    asset_key=key,
+                    metadata=metadata | gate_figures(results),
+                    data_version=dg.DataVersion(build.published_version(step.table, sha256)),
+                    check_results=[check_result(key, results)] if results else [],
+                )
 
         yield in_dagster(step.table, result)
 
     return make
-
-
-def _materialized(
-    key: dg.AssetKey, build: Build, runs: list[StageRun], table: str, *, is_persistent: bool
-) -> dg.MaterializeResult[Any]:
-    gates = [gate for run in runs for gate in run.gates]
-    metadata = step_metadata(build, runs, table, is_persistent=is_persistent)
-    return dg.MaterializeResult(
-        asset_key=key,
-        metadata=metadata | gate_figures(gates),
-        data_version=dg.DataVersion(
-            build.published_version(table, runs[-1].result.tables[table].sha256)
-        ),
-        check_results=[check_result(key, gates)] if gates else [],
-    )
 
 
 def log_levels(context: dg.AssetExecutionContext) -> Progress:
@@ -84,6 +79,7 @@ def in_dagster(step: str, work: Callable[[], T]) -> T:
         raise dg.Failure(
             str(error) if isinstance(error, AnnotError) else relative_paths(defect),
             allow_retries=isinstance(error, AnnotError) and error.may_pass,
+            metadata={MISTYPED: True} if step == "settings" else None,
         ) from error
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -20,14 +20,19 @@ from assets_defs.automation import ATTENDED_TAG
 from assets_defs.run import run_in_process
 from tests.assets_defs.campaigns import ROWS, write_campaign, write_export
 
+NO_TAGS: Mapping[str, str] = {}
 AT_ONCE = {"retries": {"max": 2, "delay_seconds": 0}}
 
 
 def run(
-    definitions: dg.Definitions, instance: dg.DagsterInstance, tags: Mapping[str, str] | None = None
+    definitions: dg.Definitions,
+    instance: dg.DagsterInstance,
+    tags: Mapping[str, str] | None = None,
+    sets: Sequence[str] = (),
 ):
     job = definitions.resolve_job_def("small_nightly")
-    return job.execute_in_process(instance=instance, raise_on_error=False, tags=tags)
+    config = {"resources": {"small_settings": {"config": {"sets": [*sets]}}}}
+    return job.execute_in_process(config, instance=instance, raise_on_error=False, tags=tags)
 
 
 def test_nothing_runs_before_it_is_switched_on(tmp_path):
@@ -203,11 +208,16 @@ def test_reasons_that_may_pass_say_so(tmp_path):
 
 
 def told(
-    campaign: Path, on_failure, instance: dg.DagsterInstance, *, attended: bool = False
+    campaign: Path,
+    on_failure,
+    instance: dg.DagsterInstance,
+    *,
+    tags: Mapping[str, str] = NO_TAGS,
+    sets: Sequence[str] = (),
 ) -> str:
     """Run the job and then its failure sensor; what the sensor said."""
     definitions = build_definitions(campaign, on_failure=on_failure)
-    result = run(definitions, instance, {ATTENDED_TAG: "true"} if attended else {})
+    result = run(definitions, instance, tags, sets)
     (event,) = [e for e in result.all_events if e.event_type_value == "PIPELINE_FAILURE"]
     context = dg.build_run_status_sensor_context(
         "small_failed", event, instance, result.dagster_run,
@@ -324,11 +334,39 @@ def test_the_same_failure_is_told_once_and_its_end_once(tmp_path):
     assert "published v0001" in end.message
 
 
+def test_a_night_that_fails_by_the_same_gate_is_told_once_whatever_it_brings(tmp_path):
+    """The next night brings an export, and fails again by what nobody has corrected yet."""
+    campaign = write_campaign(tmp_path / "small", rows=ROWS + ",w1,a\n" * 9)
+    failures: list[FailedBuild] = []
+    with dg.DagsterInstance.ephemeral() as instance:
+        told(campaign, failures.append, instance)
+        write_export(campaign, ROWS.replace("w1", "w5"), "b.csv")
+        assert "already reported" in told(campaign, failures.append, instance)
+        (campaign / "exports" / "b.csv").write_bytes(b"\x1f\x8b\x08cut")
+        told(campaign, failures.append, instance)
+    assert ["cannot be read" in failure.message for failure in failures] == [False, True]
+
+
+@pytest.mark.parametrize("launched_by", [{}, {"dagster/schedule_name": "own_schedule"}])
+def test_who_mistypes_a_setting_is_told_by_the_run_alone(tmp_path, launched_by):
+    """A schedule with a wrong setting is alerted: nobody looks at its runs."""
+    campaign = write_campaign(tmp_path / "small")
+    failures: list[FailedBuild] = []
+    with dg.DagsterInstance.ephemeral() as instance:
+        said = told(
+            campaign, failures.append, instance, tags=launched_by, sets=["quality.suspectd=drop"]
+        )
+    assert ("mistyped" in said) == (not launched_by)
+    assert len(failures) == len(launched_by)
+
+
 def test_whoever_waits_for_annot_build_is_not_told_twice(tmp_path):
     campaign = write_campaign(tmp_path / "small", rows=None)
     failures: list[FailedBuild] = []
     with dg.DagsterInstance.ephemeral() as instance:
-        assert "already shown" in told(campaign, failures.append, instance, attended=True)
+        assert "already shown" in told(
+            campaign, failures.append, instance, tags={ATTENDED_TAG: "true"}
+        )
     assert failures == []
 
 

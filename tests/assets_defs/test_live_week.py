@@ -128,12 +128,16 @@ def test_a_week_with_a_flood(tmp_path: Path) -> None:
         assert len({*re.findall(r"flood\d+", changes)}) == 40, changes
         assert Candidates(folder / "store").get().tables["labels"]["rows"] == 100
         assert load_gold(folder / "gold", "labels").num_rows == 60
-        # launched by hand, it fails again, and nobody is told again
-        again = subprocess.run(
-            [BIN / "dagster", "job", "execute", "-f", "defs.py", "-j", "week_nightly"],
-            cwd=tmp_path, env=live.env, capture_output=True, timeout=PATIENCE,
-        )  # fmt: skip
-        assert again.returncode != 0
+        # launched by hand, it fails again, as does a mistyped decision, and nobody is told again
+        config = {"candidate": "latest", "accept": ["suspected_lables"], "because": "?", "by": "a"}
+        mistyped = {"ops": {"week__publish_candidate": {"config": config}}}
+        for job, options in (("nightly", []), ("publish_candidate", ["-c", "mistyped.yaml"])):
+            (tmp_path / "mistyped.yaml").write_text(json.dumps(mistyped))
+            again = subprocess.run(
+                [BIN / "dagster", "job", "execute", "-f", "defs.py", "-j", f"week_{job}", *options],
+                cwd=tmp_path, env=live.env, capture_output=True, timeout=PATIENCE,
+            )  # fmt: skip
+            assert again.returncode != 0
         time.sleep(45)  # more than the sensors take
         assert told_so_far(told) == [alert]
 
