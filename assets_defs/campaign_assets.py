@@ -90,15 +90,15 @@ class Layout:
     translate: Translate | None = None
 
 
-FILES = defaultdict[str, dict[str, None]](dict)
-"""Campaign files that this process has loaded, by the key of their resource."""
+FILES = defaultdict[str, dict[str, int]](dict)
+"""How often this process has loaded a campaign file, by the key of its resource."""
 
 
 class CampaignKey(str):
     """Key of a campaign's resource: in Dagster's error on two of one name it names both files."""
 
     def __format__(self, _: str) -> str:
-        if len(FILES[self]) < 2:  # what Dagster writes of each run
+        if sum(FILES[self].values()) < 2:  # what Dagster writes of each run
             return str(self)
         do = "give one another name (campaign), and a store and gold of its own"
         return relative_paths(f"{self!s} (of the campaigns {' and '.join(FILES[self])}: {do})")
@@ -126,7 +126,8 @@ class CampaignAssets:
     @property
     def resources(self) -> dict[str, RunSettings]:
         """Return the resource whose run config overrides settings, by a key of this campaign."""
-        FILES[self.settings_key][str(self.campaign.file)] = None
+        loads, file = FILES[self.settings_key], str(self.campaign.file)
+        loads[file] = loads.get(file, 0) + 1
         return {CampaignKey(self.settings_key): RunSettings()}
 
     def campaign_of(self, context: dg.AssetExecutionContext) -> LoadedCampaign:
