@@ -74,10 +74,8 @@ def nightly_schedule(campaign: LoadedCampaign, job: NightlyJob) -> dg.ScheduleDe
             ),
         )
     except dg.DagsterInvalidDefinitionError:
+        rule, do = "minute hour day month weekday, as 0 2 * * *", "correct it, or leave it out"
         problem = Problem(
-            "schedule.cron",
-            f"{schedule.cron!r} is never",
-            "minute hour day month weekday, as 0 2 * * *",
-            "correct it, or leave it out for 0 2 * * *",
+            "schedule.cron", f"{schedule.cron!r} is never", rule, f"{do} for 0 2 * * *"
         )
         raise ConfigError(f"{campaign.file}: no such time", [problem]) from None

@@ -17,8 +17,9 @@ class JudgmentCampaign(dg.Component, dg.Model, dg.Resolvable):
     """Turns raw judgment exports into versioned gold datasets.
 
     Makes the assets CAMPAIGN/gold/TABLE and CAMPAIGN/release with gates as asset checks, the jobs
-    CAMPAIGN_nightly and CAMPAIGN_publish_candidate, the schedule, the sensor CAMPAIGN_exports for
-    new exports, CAMPAIGN_failed and CAMPAIGN_recovered for builds that fail and succeed again.
+    CAMPAIGN_nightly, CAMPAIGN_publish_candidate and CAMPAIGN_rollback, the schedule, the sensor
+    CAMPAIGN_exports for new exports, CAMPAIGN_failed and CAMPAIGN_recovered for builds that fail
+    and succeed again.
     """
 
     campaign: Annotated[
@@ -95,17 +96,15 @@ class JudgmentCampaign(dg.Component, dg.Model, dg.Resolvable):
         """Return assets, checks, job, schedule and sensors of the campaign."""
         from annot_pipeline.config.campaign_file import load_campaign
         from annot_pipeline.errors import AnnotError
-        from assets_defs.campaign_assets import Layout
+        from assets_defs.campaign_assets import Layout, Translate
         from assets_defs.definitions import definitions_of
 
         try:
             overrides = self.overrides | ({"owners": self.owners} if self.owners else {})
             load = partial(load_campaign, context.path / self.campaign, overrides=overrides)
             translate = self.translation
-            layout = Layout(
-                self.key_prefix, self.group_name, self.tags,
-                translate and (lambda spec: translate(spec, spec)),
-            )  # fmt: skip
+            by_spec: Translate | None = translate and (lambda spec: translate(spec, spec))
+            layout = Layout(self.key_prefix, self.group_name, self.tags, by_spec)
             return definitions_of(
                 load(), layout, reload=load, on_failure=self.on_failure,
                 on_recovery=self.on_recovery,

@@ -1,39 +1,63 @@
-"""The job that publishes a candidate: what `annot publish` does, by run config."""
+"""Jobs for what people decide, by run config: `annot publish` of a candidate, `annot rollback`."""
+
+from collections.abc import Callable
+from typing import Any
 
 import dagster as dg
-from pydantic import Field
 
+from annot_pipeline.commands.publish import Publication
+from annot_pipeline.stages.build import Build
 from assets_defs.automation import CAMPAIGN_TAG
 from assets_defs.campaign_assets import CampaignAssets
 from assets_defs.checks import log_check
 from assets_defs.expectations import expectation_result
-from assets_defs.stage_assets import in_dagster
+from assets_defs.release import release_check, release_events
+from assets_defs.stage_assets import in_dagster, log_levels
+
+RUN = dg.Field(str, description="run of the candidate, its first characters, or latest")
+ACCEPT = dg.Field([str], default_value=[], description="gates that failed and are accepted")
+VERSION = dg.Field(str, description="the older release, as v0002")
+DECIDED = {
+    "because": dg.Field(str, default_value="", description="why"),
+    "by": dg.Field(str, description="who decided"),
+}
+
+Published = tuple[Publication, Build | None]
 
 
-class CandidateConfig(dg.Config):
-    """Which candidate is published, which gates are accepted, by whom and why."""
+def decision_jobs(assets: CampaignAssets) -> list[dg.JobDefinition]:
+    """Return the jobs that publish a candidate, and an older release again."""
+    from annot_pipeline.commands.decisions import publish_candidate, roll_back
 
-    candidate: str = Field(description="run of the candidate, its first characters, or latest")
-    accept: list[str] = Field(default=[], description="gates that failed and are accepted")
-    because: str = Field(default="", description="why")
-    by: str = Field(description="who decided")
+    def publish(candidate: str, accept: list[str], **decided: Any) -> Published:
+        return publish_candidate(assets.campaign, candidate, accept, **decided)
+
+    def publish_again(version: str, **decided: Any) -> Published:
+        release = roll_back(assets.campaign, version, **decided)
+        checks = tuple(release.manifest["checks"])
+        return Publication(release, published=True, checks=checks), None
+
+    candidate, older = {"candidate": RUN, "accept": ACCEPT}, {"version": VERSION}
+    what = "Publishes a candidate, in spite of gates that somebody accepts."
+    return [
+        _job(assets, "publish_candidate", candidate, publish, what),
+        _job(assets, "rollback", older, publish_again, "Publishes an older release again."),
+    ]
 
 
-def publish_candidate_job(assets: CampaignAssets) -> dg.JobDefinition:
+def _job(
+    assets: CampaignAssets,
+    name: str,
+    config: dict[str, dg.Field],
+    publish: Callable[..., Published],
+    description: str,
+) -> dg.JobDefinition:
     """Return the job; release and gold assets get the events of what it publishes."""
-    from assets_defs.release import release_check, release_events
 
-    @dg.op(name=f"{assets.name}__publish_candidate")
-    def publish_candidate(context: dg.OpExecutionContext, config: CandidateConfig) -> None:
-        from annot_pipeline.commands.decisions import publish_candidate as publish
-
-        publication, build = in_dagster(
-            "publish",
-            lambda: publish(
-                assets.campaign, config.candidate, config.accept, because=config.because,
-                by=config.by, progress=context.log.info,
-            ),
-        )  # fmt: skip
+    @dg.op(name=f"{assets.name}__{name}", config_schema=config | DECIDED)
+    def decide(context: dg.OpExecutionContext) -> None:
+        decided = {**context.op_config, "progress": log_levels(context)}
+        publication, build = in_dagster("publish", lambda: publish(**decided))
         for event in release_events(assets, build, publication, context.instance):
             version, key = event.data_version, event.asset_key or assets.release_key
             tags = {"dagster/data_version": version.value} if version else None
@@ -41,13 +65,8 @@ def publish_candidate_job(assets: CampaignAssets) -> dg.JobDefinition:
         log_check(context, assets.release_key, release_check(assets, publication.checks))
         log_check(context, assets.release_key, expectation_result(assets))
 
-    @dg.job(
-        name=f"{assets.name}_publish_candidate",
-        description="Publishes a candidate, in spite of gates that somebody accepts.",
+    return dg.GraphDefinition(f"{assets.name}_{name}", node_defs=[decide]).to_job(
+        description=description,
         executor_def=dg.in_process_executor,
         tags={CAMPAIGN_TAG: assets.name},
     )
-    def job() -> None:
-        publish_candidate()
-
-    return job

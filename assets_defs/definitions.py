@@ -13,7 +13,6 @@ from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.stages.build import Progress
 from assets_defs.alerts import (
-    AnyJob,
     OnFailure,
     OnRecovery,
     failure_sensor,
@@ -22,7 +21,7 @@ from assets_defs.alerts import (
 )
 from assets_defs.automation import nightly_job, nightly_schedule
 from assets_defs.campaign_assets import CampaignAssets, Layout, Translate
-from assets_defs.decisions import publish_candidate_job
+from assets_defs.decisions import decision_jobs
 from assets_defs.expectations import expectation_check
 from assets_defs.release import release_asset
 from assets_defs.sensor import exports_sensor
@@ -92,7 +91,7 @@ def definitions_of(
     """
     assets = CampaignAssets(campaign, layout or Layout(), reload)
     job = nightly_job(assets)
-    jobs: list[AnyJob] = [job, publish_candidate_job(assets)]
+    publish_candidate, rollback = decision_jobs(assets)
     schedule = nightly_schedule(campaign, job)  # refuses a wrong cron, which assets rest on
     return dg.Definitions(
         assets=[
@@ -100,12 +99,14 @@ def definitions_of(
             release_asset(assets, progress),
         ],
         asset_checks=[expectation_check(assets)],
-        jobs=jobs,
+        jobs=[job, publish_candidate, rollback],
         resources=assets.resources,
         schedules=[schedule],
         sensors=[
             exports_sensor(campaign, job),
             failure_sensor(campaign, job, resolved("on_failure", on_failure)),
-            recovery_sensor(campaign, jobs, resolved("on_recovery", on_recovery)),
+            recovery_sensor(
+                campaign, [job, publish_candidate], resolved("on_recovery", on_recovery)
+            ),
         ],
     )

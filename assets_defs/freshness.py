@@ -35,8 +35,7 @@ def freshness(campaign: LoadedCampaign) -> dg.FreshnessPolicy | None:
     if not schedule.active:
         return None
     gap = longest_gap(schedule.cron, schedule.timezone)
-    warn = max(LATE * gap, LEAST)
-    return dg.FreshnessPolicy.time_window(max(TOO_LATE * gap, 2 * LEAST), warn)
+    return dg.FreshnessPolicy.time_window(max(TOO_LATE * gap, 2 * LEAST), max(LATE * gap, LEAST))
 
 
 @lru_cache

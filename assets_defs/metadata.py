@@ -19,7 +19,7 @@ from annot_pipeline.stages.build import Build, StageRun
 from annot_pipeline.stages.ingest.metrics import JudgmentMetrics
 from annot_pipeline.stages.judges.metrics import ControlMetrics
 from annot_pipeline.stages.labels.metrics import LabelMetrics
-from annot_pipeline.storage.tables import StoredTable, read_verified_groups
+from annot_pipeline.storage.tables import read_verified
 
 INTERNAL = {
     "exports": "Exports of this build. One row per file.",
@@ -40,9 +40,7 @@ def location_metadata(gold: str, name: str) -> dict[str, Any]:
     return {"uri": where} if is_url(where) else {"path": dg.MetadataValue.path(where)}
 
 
-def gold_metadata(
-    publication: Publication, table: Mapping[str, Any], *, gold: str
-) -> dict[str, Any]:
+def gold_metadata(publication: Publication, table: Mapping[str, Any], gold: str) -> dict[str, Any]:
     """Return metadata of a published table: the release, where it lies, its rows and columns.
 
     Parameters
@@ -90,7 +88,8 @@ def step_metadata(
         rejections = _rejections(run.metrics(JudgmentMetrics).rejections)
         metadata["rejected"] = dg.MetadataValue.md(build.mask_text(rejections))
     elif table == "labels" and output.rows:
-        metadata["certain_share"] = _certain_share(output)
+        certain = read_verified(output, ["certain"])["certain"]
+        metadata["certain_share"] = (pc.sum(certain).as_py() or 0) / output.rows
         metadata["most_iterations"] = max(run.metrics(LabelMetrics).iterations.values(), default=0)
     if is_persistent:
         from assets_defs.figures import figures_of
@@ -99,14 +98,6 @@ def step_metadata(
             for name in of_stage.result.tables.keys() - GOLD.keys():  # those are on gold tables
                 metadata |= figures_of(build, of_stage, name)
     return metadata
-
-
-def _certain_share(labels: StoredTable) -> float:
-    """Return the share of the labels to train on."""
-    usable = 0
-    for rows in read_verified_groups(labels, ["certain"]):
-        usable += pc.sum(rows["certain"]).as_py() or 0
-    return float(usable / labels.rows)
 
 
 def _column_schema(table: str) -> dg.TableSchema:

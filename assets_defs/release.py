@@ -54,13 +54,17 @@ def release_asset(assets: CampaignAssets, progress: Progress | None) -> dg.Asset
 
 
 def release_events(
-    assets: CampaignAssets, build: Build, publication: Publication, instance: dg.DagsterInstance
+    assets: CampaignAssets,
+    build: Build | None,
+    publication: Publication,
+    instance: dg.DagsterInstance,
 ) -> Iterator[dg.MaterializeResult[Any]]:
     """Yield the events of a release and of its gold tables that are assets.
 
-    Data versions are the hashes of published contents.
+    Data versions are the hashes of published contents. Without the build there are no figures.
     """
-    release, gold = publication.release, build.campaign.settings.gold
+    release = publication.release
+    gold = (build.campaign if build else assets.campaign).settings.gold
     yield dg.MaterializeResult(
         asset_key=assets.release_key,
         metadata={
@@ -77,8 +81,8 @@ def release_events(
     for table in release.manifest["tables"]:
         if (name := table["name"]) not in assets.tables:
             continue
-        metadata = gold_metadata(publication, table, gold=gold)
-        if name in MAKER and not instance.is_ephemeral:  # figures, if Dagster stores them
+        metadata = gold_metadata(publication, table, gold)
+        if build and name in MAKER and not instance.is_ephemeral:  # if Dagster stores figures
             from assets_defs.figures import figures_of
 
             metadata |= figures_of(build, build.recorded(MAKER[name]), name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import suppress
 from datetime import timedelta
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
@@ -119,10 +120,8 @@ def _waits(instance: dg.DagsterInstance, job: str, tag: str) -> str:
 
 def _read_cursor(text: str | None) -> dict[str, Any]:
     """Return what the last look noted; what is not ours, or of an older form, is forgotten."""
-    try:
+    with suppress(JsonError):
         noted = parse_bounded_json(text or "{}")
-    except JsonError:
-        return {}
-    if not isinstance(noted, dict):
-        return {}
-    return {name: noted[name] for name in ("stat", "asked") if name in noted}
+        if isinstance(noted, dict):
+            return {name: noted[name] for name in ("stat", "asked") if name in noted}
+    return {}

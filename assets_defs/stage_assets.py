@@ -57,7 +57,7 @@ def step_assets(
     return make
 
 
-def log_levels(context: dg.AssetExecutionContext) -> Progress:
+def log_levels(context: dg.OpExecutionContext | dg.AssetExecutionContext) -> Progress:
     """Return what writes messages of a build to Dagster's log, those of gates at their level."""
     levels = {"error": context.log.error, "warn": context.log.warning}
 

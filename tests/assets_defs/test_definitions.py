@@ -15,7 +15,7 @@ from annot_pipeline.stages.build import STAGES
 from annot_pipeline.storage.releases import Releases
 from assets_defs import build_definitions
 from assets_defs.campaign_assets import CampaignAssets
-from tests.assets_defs.campaigns import ROWS, write_campaign
+from tests.assets_defs.campaigns import ROWS, write_campaign, write_export
 
 
 @pytest.fixture
@@ -112,6 +112,38 @@ def test_a_candidate_is_published_by_a_job(tmp_path):
     assert Releases(campaign / "gold").versions() == ["v0001"]
     decision = Releases(campaign / "gold").get().manifest["decision"]
     assert (decision["by"], decision["accepted"]) == ("ann", ["rejected_share"])
+
+
+def test_a_job_goes_back_to_an_older_release(tmp_path):
+    """The gold tables are materialized with the data versions of then, so that models follow."""
+    campaign = write_campaign(tmp_path / "small")
+    definitions = build_definitions(campaign)
+    job = definitions.resolve_job_def("small_rollback")
+    key = dg.AssetKey(["small", "gold", "labels"])
+
+    def back(instance: dg.DagsterInstance, **config: str) -> dg.ExecuteInProcessResult:
+        run_config = {"ops": {"small__rollback": {"config": {"by": "ann", **config}}}}
+        return job.execute_in_process(run_config, instance=instance, raise_on_error=False)
+
+    def version(instance: dg.DagsterInstance) -> str:
+        event = instance.get_latest_materialization_event(key).asset_materialization
+        assert event.metadata["published"].value
+        return event.tags["dagster/data_version"]
+
+    with dg.DagsterInstance.ephemeral() as instance:
+        assert run(definitions, instance).success
+        first = version(instance)
+        write_export(campaign, ROWS.replace("w1", "w9").replace("i1,", "i8,"), "b.csv")
+        assert run(definitions, instance).success
+        assert version(instance) != first
+        failure = back(instance, version="v0001").failure_data_for_node("small__rollback")
+        assert "a decision needs a reason" in failure.user_failure_data.description
+        assert back(instance, version="v0001", because="wrong people").success
+        assert version(instance) == first
+        assert not back(instance, version="v0001", because="again").success
+    decision = Releases(campaign / "gold").get().manifest["decision"]
+    assert (decision["restored"], decision["by"]) == ("v0001", "ann")
+    assert Releases(campaign / "gold").versions() == ["v0001", "v0002", "v0003"]
 
 
 @pytest.mark.slow
