@@ -40,7 +40,8 @@ def share(campaign: LoadedCampaign, to: str, version: str = "latest") -> dict[st
     Raises
     ------
     ConfigError
-        The name is no dataset's; or the folder is there, or within those of the campaign.
+        The name is no dataset's, or it has the release; or the folder is there, or within those of
+        the campaign.
     EngineError
         The Hub refuses, or its client is not installed.
     StoreError
@@ -78,8 +79,8 @@ def _copy(release: Release, folder: Path) -> None:
 
 
 def _upload(release: Release, folder: Path, to: str) -> dict[str, str]:
-    repository = to.removeprefix(HUB).removeprefix("datasets/").strip("/")
-    if repository.count("/") != 1:
+    name = to.removeprefix(HUB).removeprefix("datasets/").strip("/")
+    if name.count("/") != 1:
         problem = Problem("--to", f"{to} names no dataset", "hf://OWNER/NAME")
         raise ConfigError("the release cannot be uploaded there", [problem])
     try:
@@ -87,17 +88,23 @@ def _upload(release: Release, folder: Path, to: str) -> dict[str, str]:
     except ImportError:
         problem = Problem("", "its client is not installed", do="pip install 'annot-pipeline[hub]'")
         raise EngineError("the Hub cannot be reached", [problem]) from None
-    api = HfApi()
-    text = f"{release.manifest['campaign']} {release.version}"
+    api, version = HfApi(), release.version
+    text = f"{release.manifest['campaign']} {version}"
+    kind: dict[str, Any] = {"repo_type": "dataset"}
     try:
-        api.create_repo(repository, repo_type="dataset", exist_ok=True)
-        commit = api.upload_folder(
-            repo_id=repository, repo_type="dataset", folder_path=str(folder), commit_message=text,
-            delete_patterns="*",
-        )  # fmt: skip
-        api.create_tag(repository, tag=release.version, revision=commit.oid, repo_type="dataset")
+        api.create_repo(name, **kind, exist_ok=True)
+        tags = api.list_repo_refs(name, **kind).tags
+        is_new = version not in {tag.name for tag in tags}
+        if is_new:
+            commit = api.upload_folder(
+                repo_id=name, folder_path=folder, commit_message=text, delete_patterns="*", **kind
+            )
+            api.create_tag(name, tag=version, revision=commit.oid, **kind)
     except Exception as error:  # the client raises what its transport does
         what = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-        problem = Problem("", what, do="huggingface-cli login; check the name and your rights")
+        problem = Problem("", what, do="hf auth login; check the name and your rights")
         raise EngineError(f"{to}: the release cannot be uploaded", [problem]) from error
+    if not is_new:
+        problem = Problem("--to", f"{to} has the tag {version}", do="name another release")
+        raise ConfigError("the release is there already", [problem])
     return {"revision": commit.oid}

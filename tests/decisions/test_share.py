@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pyarrow.parquet as pq
@@ -37,6 +38,9 @@ class Hub:
     def create_repo(self, name: str, **_: object) -> None:
         if name == "nobody/forbidden":
             raise PermissionError("403 Forbidden")
+
+    def list_repo_refs(self, _: str, **__: object) -> SimpleNamespace:
+        return SimpleNamespace(tags=[SimpleNamespace(name=tag) for tag in self.tags])
 
     def upload_folder(self, *, folder_path: str, **chosen: Any) -> Commit:
         files = {p.name: file_sha256(p) for p in Path(folder_path).iterdir()}
@@ -95,6 +99,14 @@ def test_each_release_is_a_tagged_revision_of_the_dataset(campaign, hub):
     files = manifest_of(campaign, "v0002")["files"]
     assert files.items() <= hub.uploads[1]["files"].items()
     assert "croissant.json" in files
+
+
+def test_a_release_is_uploaded_once(campaign, hub):
+    """Twice, it was another commit without a tag, and an error that spoke of rights."""
+    share(load_campaign(campaign), "hf://team/small", "v0001")
+    with pytest.raises(ConfigError, match="has the tag v0001"):
+        share(load_campaign(campaign), "hf://team/small", "v0001")
+    assert len(hub.uploads) == 1
 
 
 @pytest.mark.usefixtures("hub")
