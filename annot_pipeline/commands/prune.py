@@ -52,8 +52,9 @@ def prune(
     campaign
         Whose releases.
     keep
-        How many of the newest releases stay, at least 1. Retracted ones do not count, and stay
-        where they are newer than the oldest of these.
+        How many of the newest releases stay, at least 1. Retracted ones do not count, nor one whose
+        content a rollback published again, if others are there; they stay where they are newer than
+        the oldest of these.
     gone
         What will not come back, and is struck off: versions whose folders are gone, and other gold
         that the store feeds, by folder or URL. True: all such versions, and no other gold.
@@ -152,6 +153,10 @@ def _plan(
     """Return what stays and what goes, and the archived files that go."""
     versions, pins, retracted = releases.versions(), read_pins(releases), releases.retracted()
     usable = [version for version in versions if version not in retracted]
+    decisions = [releases.get(v).manifest.get("decision") or {} for v in usable[-keep:]]
+    restored = {decision.get("restored") for decision in decisions}
+    if len(others := [version for version in usable if version not in restored]) >= keep:
+        usable = others  # a release and the one whose content it has are one to go back to
     newest = {*versions[versions.index(usable[-keep]) if len(usable) >= keep else 0 :]}
     stay = [v for v in versions if v in newest or v in pins]
     go = [v for v in versions if v not in stay]

@@ -268,6 +268,21 @@ def test_only_releases_that_a_rollback_takes_are_offered(campaign):
         back(campaign, "v0002")
 
 
+@pytest.mark.slow
+def test_prune_leaves_a_release_to_go_back_to_after_a_rollback(campaign):
+    """The newest and the release whose content it has are one: nothing was left but these."""
+    loaded = load_campaign(campaign)
+    roll_back(loaded, "v0001", because="wrong", by="ann", progress=silent)
+    roll_back(loaded, "v0002", because="right", by="ann", progress=silent)
+    retract(loaded, "v0003", because="wrong", by="ann", progress=silent)
+    kept = [row["version"] for row in prune(loaded, 2, progress=silent)["kept"]]
+    assert kept == ["v0001", "v0002", "v0003", "v0004"]
+    assert roll_back(loaded, "v0001", because="x", by="ann", progress=silent).version == "v0005"
+    kept = [row["version"] for row in prune(loaded, 1, progress=silent)["kept"]]
+    assert kept == ["v0005"]
+
+
+
 def test_retracted_releases_do_not_count_as_releases_that_prune_keeps(campaign):
     back(campaign)
     back(campaign, "v0002")
