@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -63,14 +64,10 @@ def exports_with_fates(
     build: Build, tables: Mapping[str, StoredTable], runs: Mapping[str, StageRun]
 ) -> list[dict[str, Any]]:
     """Return the exports of this build, with the fates of their records."""
-    accounts = {
-        (row["source_order"], row["file_order"]): row
-        for row in runs["control_judges"].metrics(ControlMetrics).files
-    }
-    ignored = {
-        (row["source_order"], row["file_order"]): parse_bounded_json(row["ignored"])
-        for row in read_verified(tables["record_files"]).to_pylist()
-    }
+    order, controlled = itemgetter("source_order", "file_order"), runs["control_judges"]
+    accounts = {order(row): row for row in controlled.metrics(ControlMetrics).files}
+    files = read_verified(tables["record_files"]).to_pylist()
+    ignored = {order(row): parse_bounded_json(row["ignored"]) for row in files}
     rows = []
     for export in read_verified(tables["exports"]).to_pylist():
         row = {
@@ -79,11 +76,10 @@ def exports_with_fates(
             "source_digest": build.public_digest(export["source_sha256"]),
         }  # fmt: skip
         if export["kind"] == "judgments":
-            order = (export["source_order"], export["file_order"])
-            account = accounts[order]
+            account = accounts[order(export)]
             row["rows"] = account["rows_read"]
             row["records"] = {fate: account[fate] for fate in FATES}
-            row["ignored"] = ignored[order]
+            row["ignored"] = ignored[order(export)]
         rows.append(row)
     return rows
 
@@ -214,13 +210,11 @@ def published_metrics(runs: Mapping[str, StageRun]) -> dict[str, Any]:
     for metrics, names in PUBLISHED.items():
         measured = runs[metrics.stage].metrics(metrics)
         facts |= {name: getattr(measured, name) for name in names.split()}
+    inconsistent = runs["control_judges"].metrics(ControlMetrics).inconsistent_judges
     return facts | {
         "excluded_exports": runs["archive_exports"].metrics(ExportMetrics).excluded,
         "changed_items": len(runs["settle_judgments"].metrics(JudgmentMetrics).changed_items),
-        "inconsistent_judges": [
-            row["judge"]
-            for row in runs["control_judges"].metrics(ControlMetrics).inconsistent_judges
-        ],
+        "inconsistent_judges": [row["judge"] for row in inconsistent],
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,9 @@ def validate(campaign: LoadedCampaign, progress: Progress) -> dict[str, Any]:
         runs = {s.name: build.run_stage(s) for s in STAGES if s.name in STAGES_NEEDED}
         document = _document(campaign, runs, build.store.records)
     advice = failed_build_advice(Build(campaign))
-    newest = _newest_release(campaign)
+    newest: Release | None = None
+    with suppress(AnnotError):  # gold cannot be read, which is for status to say
+        newest = Releases.for_campaign(campaign).latest()
     missing = other_key(campaign, newest.manifest if newest else None)
     is_keyed = present_key(campaign.settings, campaign.store) is not None
     return document | {
@@ -70,14 +73,6 @@ def validate(campaign: LoadedCampaign, progress: Progress) -> dict[str, Any]:
         "failed_build": {"do": list(advice)} if advice else None,
         "other_key": missing and {"what": missing.what, "do": missing.do},
     }
-
-
-def _newest_release(campaign: LoadedCampaign) -> Release | None:
-    """Return the newest release; None where gold cannot be read, which is for status to say."""
-    try:
-        return Releases.for_campaign(campaign).latest()
-    except AnnotError:
-        return None
 
 
 def _document(campaign: LoadedCampaign, runs: dict[str, StageRun], records: Path) -> dict[str, Any]:
