@@ -125,11 +125,8 @@ class _Draft:
             build.public_digest(export["source_sha256"]): export["source_sha256"]
             for export in read_verified(self.outputs["exports"]).to_pylist()
         }
-        try:
-            build.store.keep_settings(self.settings, kept_text(build.campaign.settings))
-            SourceDigests(build.store, build.campaign.settings).record(digests)
-        except OSError as error:
-            raise cannot_write(build.store.root, error, "store") from error
+        build.store.keep_settings(self.settings, kept_text(build.campaign.settings))
+        SourceDigests(build.store, build.campaign.settings).record(digests)
 
     def fill(self, folder: Path, *, candidate: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Write tables and pages into a folder; returns the manifest.
@@ -209,6 +206,7 @@ def publish(build: Build, *, candidate: bool = False, keep: bool = False) -> Pub
                     draft = _draft(undecided, _recorded(undecided), releases)
                     accepted = None if candidate else _accepted(draft, releases)
                     if accepted is None:
+                        failed = undecided.failed([*draft.runs.values()]) or failed
                         raise _with_candidate(draft, failed, keep=keep)
                     publication = accepted
                 elif candidate:
@@ -220,8 +218,9 @@ def publish(build: Build, *, candidate: bool = False, keep: bool = False) -> Pub
             if _is_within(cause, build.store.root):
                 raise cannot_write(build.store.root, cause, "store") from cause
             raise cannot_write(releases.gold.folder, cause, releases.gold.setting) from cause
-    news = "published" if publication.published else "nothing new:"
-    outcome = f"{news} {publication.release.version}"
+    outcome = (
+        f"{'published' if publication.published else 'nothing new:'} {publication.release.version}"
+    )
     if candidate:
         outcome = f"candidate {build.run[:SHORT]}: nothing was published"
     build.store.note_outcome(build.run, outcome)
@@ -249,10 +248,7 @@ def _publish_in_turn(
 
 
 def _draft(build: Build, runs: Mapping[str, StageRun], releases: Releases) -> _Draft:
-    try:
-        releases.feed()
-    except OSError as error:
-        raise cannot_write(build.store.root, error, "store") from error
+    releases.feed()
     return _Draft(build, runs, releases.latest(), releases.next_version())
 
 
@@ -409,7 +405,7 @@ def _nothing_new(
     if parent is None:
         return None
     refuse_other_key(build.campaign.settings, build.campaign.store, parent.manifest)
-    if _is_new(build, parent, draft.outputs, draft.settings, draft.exports):
+    if _is_new(draft, parent):
         return None
     build.progress(f"nothing new: {parent.version} stands{decided}")
     if not is_catalog_of(build.campaign.store, parent):
@@ -432,19 +428,13 @@ def _publish_if_new(draft: _Draft, releases: Releases) -> Publication:
     return Publication(release, published=True, checks=tuple(draft.checks))
 
 
-def _is_new(
-    build: Build,
-    parent: Release,
-    outputs: Mapping[str, StoredTable],
-    settings: str,
-    exports: Sequence[Mapping[str, Any]],
-) -> bool:
+def _is_new(draft: _Draft, parent: Release) -> bool:
     """Return whether exports, by name and content, settings or any table differ from the parent's.
 
     A copy or another name of an export moves lineage alone, which is published as well.
     """
-    before, now = _names_and_digests(parent.manifest["sources"]), _names_and_digests(exports)
-    if before != now or settings != parent.manifest["settings_hash"]:
+    before, now = _names_and_digests(parent.manifest["sources"]), _names_and_digests(draft.exports)
+    if before != now or draft.settings != parent.manifest["settings_hash"]:
         return True
     files = {table["name"]: table["sha256"] for table in parent.manifest["tables"]}
     published_outputs = {
@@ -452,15 +442,15 @@ def _is_new(
     }
     tables = {
         name: table
-        for name, table in outputs.items()
+        for name, table in draft.outputs.items()
         if name in GOLD
         if table.sha256 not in (files.get(name), published_outputs.get(name))
     }
     if not tables or any(len(table.files) == 1 for table in tables.values()):
         return bool(tables)
-    with _temporary_folder(build) as folder:  # did partitions end elsewhere?
+    with _temporary_folder(draft.build) as folder:  # did partitions end elsewhere?
         planned = {name: as_published(table, Path(folder, name)) for name, table in tables.items()}
-        written = build.write_tables(planned)
+        written = draft.build.write_tables(planned)
         return any(table.sha256 != files.get(name) for name, table in written.items())
 
 
