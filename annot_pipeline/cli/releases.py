@@ -115,6 +115,7 @@ def run_forget(arguments: argparse.Namespace) -> int:
     )  # fmt: skip
     would = "would be " if arguments.dry_run else ""
     names = {"removed": f"releases {would}removed", "still_named": "still named, edit by hand"}
+    names |= {"pinned": "pinned, so that the command stops without --pinned"}
     names |= {"rows": "rows that would be removed from archived exports"}
     names |= {"elsewhere": "not reached, remove by hand"}
 
@@ -125,10 +126,11 @@ def run_forget(arguments: argparse.Namespace) -> int:
             yield f"no release has the person; exports {would or 'are '}read without the person"
         yield from fields(document | {"removed": version_ranges(document["removed"])}, names)
         if loss := document.get("loss"):
-            of_items = (
-                f"{counted(loss['judgments'], 'judgment')} of {counted(loss['items'], 'item')}"
+            judgments, items = (
+                counted(loss["judgments"], "judgment"),
+                counted(loss["items"], "item"),
             )
-            yield f"{of_items} of {loss['release']} would be removed; labels may change"
+            yield f"{judgments} of {items} of {loss['release']} would be removed; labels may change"
         yield from excluded_lines(document["exclude"], BY_HAND)
         yield f"next: {'the same without --dry-run' if would else 'annot verify ' + name}"
 

@@ -29,12 +29,14 @@ from annot_pipeline.storage.archive import find_exports
 from annot_pipeline.storage.catalog import CATALOG, write_catalog
 from annot_pipeline.storage.exclusions import exclusions
 from annot_pipeline.storage.forgotten import (
+    LOCK,
     Forgotten,
     read_forgotten,
     unfinished,
     write_forgotten,
 )
 from annot_pipeline.storage.keys import fingerprint, judge_key, pseudonym, refuse_other_key
+from annot_pipeline.storage.locks import exclusive_lock
 from annot_pipeline.storage.manifest_changes import source_digest
 from annot_pipeline.storage.marked_folder import FOLDERS
 from annot_pipeline.storage.pins import read_pins
@@ -53,6 +55,7 @@ OF_ARRIVALS = frozenset(
 )  # fmt: skip
 """Gates on what exports bring or lack since the newest release, whoever leaves."""
 IN_USE = "a build uses the store; waiting"
+ANOTHER = "another person is being forgotten; waiting"
 TEXTS = frozenset({".html", ".json", ".jsonl", ".md"})
 NOTES = (CATALOG, "export_digests.json", "last_build.json")
 ELSEWHERE = (
@@ -99,7 +102,8 @@ def forget(
         ``release``, the new one (null: the newest does not have the person); ``removed`` releases,
         also those of another key, of which nobody can tell; ``elsewhere`` and, of store and gold,
         ``still_named``: what must be removed by hand; ``exclude``, lines for excluded exports. Of a
-        dry run also ``rows`` by archived export, and ``loss``, judgments and items of a release.
+        dry run also ``rows`` by archived export, ``pinned`` releases that stop the command, and
+        ``loss``, judgments and items of a release.
 
     Raises
     ------
@@ -113,66 +117,87 @@ def forget(
         Gold or the store cannot be read or written, or the key is another one.
     """
     decided = decision(because, by)
-    releases, store = Releases.for_campaign(campaign), Store(campaign.store)
+    releases = Releases.for_campaign(campaign)
     if newest := releases.latest():
         refuse_other_key(campaign.settings, campaign.store, newest.manifest)
-    key = judge_key(campaign.settings, campaign.store)
-    names = judge_names(sorted(store.records.glob("*.parquet")))
-    judge = {pseudonym(key, name): name for name in names}.get(judge, judge)
-    digest = pseudonym(key, judge)
-    name = re.compile(rf"(?<!\w)({re.escape(judge)}|{digest})(?!\w)", re.IGNORECASE)
-    if name.search(f"{because}\n{decided.by}"):
-        problem = Problem("--because", "it names the person", do="say why without the name")
-        raise ConfigError("the reason is kept", [problem])
-    entry = Forgotten(digest, fingerprint(key), decided.at, decided.by, because)
-    _check_person(campaign, judge, entry, releases, is_known=judge in names)
-    held = _releases_with(releases, judge, entry)
-    pins = read_pins(releases)
-    if (pinned_versions := [v for v in held if v in pins]) and not pinned:
-        each = (f"annot pin {campaign.typed} {v} --remove" for v in pinned_versions)
+    judge, entry = _person(campaign, judge, decided, releases)
+    removed, pins = _releases_with(releases, judge, entry), read_pins(releases)
+    if (in_the_way := [v for v in removed if v in pins and not pinned]) and not dry_run:
+        each = (f"annot pin {campaign.typed} {v} --remove" for v in in_the_way)
         do = f"{' and '.join(each)} releases it, or --pinned removes it"
-        problem = Problem("", f"{first_of(pinned_versions)} is pinned and has the person", do=do)
+        problem = Problem("", f"{first_of(in_the_way)} is pinned and has the person", do=do)
         raise ConfigError("a pinned release would go", [problem])
     _check_files(campaign, judge, entry, newest)
     copies = list(excluded_copies(campaign, entry))
     entry = replace(entry, exports={copy["text"]: copy["digests"] for copy in copies})
     lines = (exclusions(campaign, {c["name"]: c["digest"]}, c["because"]) for c in copies)
-    document: dict[str, Any] = {
-        "removed": held,
-        "elsewhere": ELSEWHERE,
-        "release": None,
-        "dry_run": dry_run,
-        "exclude": {name: line for of_copy in lines for name, line in of_copy.items()},
-    }
-    is_set = is_distinctive(judge) and name.search(kept_text(campaign.settings))
+    document: dict[str, Any] = {"removed": removed, "elsewhere": ELSEWHERE, "dry_run": dry_run}
+    document["exclude"] = {name: line for of_copy in lines for name, line in of_copy.items()}
+    is_set = is_distinctive(judge) and holds_name(kept_text(campaign.settings), [judge])
     if is_set:
         progress("warn: settings name the person: they are kept, so remove the name before")
     if dry_run:
-        still_named = {"still_named": ["campaign.yaml"] if is_set else []}
-        return document | _rows_of_person(releases, held, judge, entry) | still_named
-    with writing(releases):
-        write_forgotten(campaign.store, replace(entry, releases=held))
-        with store.exclusive_lock(lambda: progress(IN_USE)):
-            _purge(store)
-        try:
-            document["release"] = _build(campaign, decided, progress)
-        except AnnotError:
-            for open_one in unfinished(campaign.store, campaign.typed):
-                progress(f"warn: {open_one['what']}: {open_one['do']}")
-            raise
-        lock = store.exclusive_lock(lambda: progress(IN_USE))
-        with lock, releases.publishing(lambda: progress(WAITING)):
-            document["removed"] = held = _releases_with(releases, judge, entry)
-            if (newest := releases.latest()) and newest.version in held:  # a defect: gold would end
-                problem = Problem("", f"the build left {newest.version} the newest", do="report it")
-                raise StoreError("the newest release has the person", [problem])
-            releases.set_pins({v: p for v, p in read_pins(releases).items() if v not in held})
-            releases.remove(held)
-            releases.redact(lambda text: holds_name(text, [judge]))
-            _clear_archive(campaign, releases, store)
-            write_catalog(campaign.store, releases)
-            write_forgotten(campaign.store, replace(entry, releases=held, finished=True))
+        document |= {"release": None, "pinned": in_the_way}
+        document |= {"still_named": ["campaign.yaml"] if is_set else []}
+        return document | _rows_of_person(releases, removed, judge, entry)
+    with writing(releases), exclusive_lock(campaign.store / LOCK, lambda: progress(ANOTHER)):
+        write_forgotten(campaign.store, replace(entry, releases=removed))
+        with Store(campaign.store).exclusive_lock(lambda: progress(IN_USE)):
+            _purge(Store(campaign.store))
+        document["release"] = _build(campaign, decided, progress)
+        document["removed"] = _remove_releases(campaign, judge, entry, progress)
     return document | {"still_named": _still_named(campaign, judge)}
+
+
+def _person(
+    campaign: LoadedCampaign, judge: str, decided: Decision, releases: Releases
+) -> tuple[str, Forgotten]:
+    """Return the name that exports have of a person, and what the store keeps of who is forgotten.
+
+    Raises
+    ------
+    ConfigError
+        Nobody has this name, it is that of a model, or the reason has it.
+    """
+    key = judge_key(campaign.settings, campaign.store)
+    names = judge_names(sorted(Store(campaign.store).records.glob("*.parquet")))
+    judge = {pseudonym(key, name): name for name in names}.get(judge, judge)
+    decision = (decided.at, decided.by, decided.because)
+    entry = Forgotten(pseudonym(key, judge), fingerprint(key), *decision)
+    either = rf"(?<!\w)({re.escape(judge)}|{entry.digest})(?!\w)"
+    if re.search(either, f"{decided.because}\n{decided.by}", re.IGNORECASE):
+        problem = Problem("--because", "it names the person", do="say why without the name")
+        raise ConfigError("the reason is kept", [problem])
+    if is_model(judge, campaign.settings.judges.declared):
+        do = "judges.use, or where of its source, leaves out the answers of a model"
+        raise ConfigError("a model is no person", [Problem("JUDGE", "is declared a model", do=do)])
+    is_known = judge in names or entry.digest in {p.digest for p in read_forgotten(campaign.store)}
+    every = map(releases.get, releases.versions())
+    is_known = is_known or any(_has_person(release, judge, entry) for release in every)
+    if not (is_known or _is_in_files(campaign, judge, entry)):
+        do = "give the name as the exports have it"
+        raise ConfigError("nobody has this name", [Problem("JUDGE", "in no export", do=do)])
+    return judge, entry
+
+
+def _remove_releases(
+    campaign: LoadedCampaign, judge: str, entry: Forgotten, progress: Progress
+) -> list[str]:
+    """Remove the releases that have a person, and what only they need; returns their versions."""
+    releases, store = Releases.for_campaign(campaign), Store(campaign.store)
+    lock = store.exclusive_lock(lambda: progress(IN_USE))
+    with lock, releases.publishing(lambda: progress(WAITING)):
+        removed = _releases_with(releases, judge, entry)
+        if (newest := releases.latest()) and newest.version in removed:  # a defect: gold would end
+            problem = Problem("", f"the build left {newest.version} the newest", do="report it")
+            raise StoreError("the newest release has the person", [problem])
+        releases.set_pins({v: p for v, p in read_pins(releases).items() if v not in removed})
+        releases.remove(removed)
+        releases.redact(lambda text: holds_name(text, [judge]))
+        _clear_archive(campaign, releases, store)
+        write_catalog(campaign.store, releases)
+        write_forgotten(campaign.store, replace(entry, releases=removed, finished=True))
+    return removed
 
 
 def _check_files(
@@ -195,20 +220,6 @@ def _still_named(campaign: LoadedCampaign, judge: str) -> list[str]:
     files = [path for root in (campaign.store, campaign.gold) for path in root.rglob("*")]
     texts = [path for path in files if path.suffix in TEXTS and path.is_file()]
     return sorted(str(p) for p in texts if holds_name(p.read_text("utf-8", "replace"), [judge]))
-
-
-def _check_person(
-    campaign: LoadedCampaign, judge: str, entry: Forgotten, releases: Releases, *, is_known: bool
-) -> None:
-    if is_model(judge, campaign.settings.judges.declared):
-        do = "judges.use, or where of its source, leaves out the answers of a model"
-        raise ConfigError("a model is no person", [Problem("JUDGE", "is declared a model", do=do)])
-    is_known = is_known or entry.digest in {p.digest for p in read_forgotten(campaign.store)}
-    every = map(releases.get, releases.versions())
-    is_known = is_known or any(_has_person(release, judge, entry) for release in every)
-    if not (is_known or _is_in_files(campaign, judge, entry)):
-        do = "give the name as the exports have it"
-        raise ConfigError("nobody has this name", [Problem("JUDGE", "in no export", do=do)])
 
 
 def _is_in_files(campaign: LoadedCampaign, judge: str, entry: Forgotten) -> bool:
@@ -286,14 +297,19 @@ def _build(campaign: LoadedCampaign, decided: Decision, progress: Progress) -> s
         one that tells of arrivals.
     """
     build = Build(campaign, str(uuid.uuid4()), progress)
-    runs = [build.run_stage(stage) for stage in STAGES]
     newest = Releases.for_campaign(campaign).latest()
     before = standing_decision(newest.manifest if newest else None)
-    failed = {gate.name for run in runs for gate in run.gates if gate.level == "error"}
-    compared = {gate.name for gate in runs[-1].gates} - OF_ARRIVALS  # a person decides on those
-    accepted = failed & compared.union(before.accepted if before else ())
-    build.decision = replace(decided, accepted=tuple(sorted(accepted)), forgets_person=True)
-    publication = publish(build)
+    try:
+        runs = [build.run_stage(stage) for stage in STAGES]
+        failed = {gate.name for run in runs for gate in run.gates if gate.level == "error"}
+        compared = {gate.name for gate in runs[-1].gates} - OF_ARRIVALS  # a person decides on those
+        accepted = failed & compared.union(before.accepted if before else ())
+        build.decision = replace(decided, accepted=tuple(sorted(accepted)), forgets_person=True)
+        publication = publish(build)
+    except AnnotError:
+        for open_one in unfinished(campaign.store, campaign.typed):
+            progress(f"warn: {open_one['what']}: {open_one['do']}")
+        raise
     return publication.release.version if publication.published else None
 
 
@@ -304,10 +320,8 @@ def _clear_archive(campaign: LoadedCampaign, releases: Releases, store: Store) -
     published = {source_digest(source) for m in manifests for source in m["sources"]}
     needed = {name: sha256 for name in published if (sha256 := digests.sha256(name))}
     digests.record(needed, only=True)
-    for path in store.archive.glob("??/*"):
-        if path.name not in needed.values():
-            path.unlink(missing_ok=True)
     hashes = {manifest["settings_hash"] for manifest in manifests}
-    for path in (campaign.store / "settings").glob("*.json"):
-        if path.stem not in hashes:
-            path.unlink(missing_ok=True)
+    stale = [path for path in store.archive.glob("??/*") if path.name not in needed.values()]
+    settings = (campaign.store / "settings").glob("*.json")
+    for path in [*stale, *(path for path in settings if path.stem not in hashes)]:
+        path.unlink(missing_ok=True)

@@ -136,8 +136,8 @@ _UNFINISHED = re.compile(r"\.tmp-.+-\d+-[0-9a-f]{8}")
 """Names that `files.temp_sibling` gives; killed builds leave them."""
 
 FILES = frozenset({
-    ".lock", ALERT, "catalog.duckdb", "export_digests.json", "forgotten.json", "judge.key",
-    "key.json", "last_build.json", LOG, LOG_LOCK,
+    ".lock", ALERT, "catalog.duckdb", "export_digests.json", "forgotten.json", "forgotten.lock",
+    "judge.key", "key.json", "last_build.json", LOG, LOG_LOCK,
 })  # fmt: skip
 RESTORED = frozenset({".lock", "judge.key", "key.json"})
 """Files that may lie in a new store alone: a key is restored before the first build."""

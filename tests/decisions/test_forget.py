@@ -7,6 +7,8 @@ import json
 import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -303,11 +305,12 @@ def test_a_stopped_forgetting_names_all_gates_and_only_the_export_that_is_new(ca
     (campaign / "exports" / "c.csv").write_text("item,judge,label\nk2,w2,b\nk2,,b\n")
     with pytest.raises(GateError, match="rejected_share") as error:
         forgotten(campaign)
-    new, candidate = error.value.problems[-2:]
+    *gates_that_failed, new, candidate = error.value.problems
+    named = [problem.what.partition(":")[0] for problem in gates_that_failed]
+    assert named == ["rejected_share", "certain_share"]
     assert (new.where, new.what) == ("exports/c.csv", "new or changed since v0002")
     assert "exclude: [{digest: " in new.do
     assert "leaves nothing to build" not in new.do
-    assert "rejected_share" in error.value.problems[-3].what
     accepted = " --accept rejected_share --accept certain_share --because"
     assert accepted in candidate.do
     document = status(load_campaign(campaign))["candidate"]
@@ -648,7 +651,11 @@ def test_pinned_releases_strangers_and_models_are_refused_before_anything_goes(c
     with pytest.raises(ConfigError, match="is declared a model"):
         forgotten(campaign)
     (campaign / "campaign.yaml").write_text(json.dumps(SETTINGS))
-    assert forgotten(campaign, dry_run=True, pinned=True)["removed"] == ["v0001", "v0002"]
+    for pinned, in_the_way in ((True, []), (False, ["v0001"])):
+        document = forgotten(campaign, dry_run=True, pinned=pinned)
+        assert document["removed"] == ["v0001", "v0002"]
+        assert document["pinned"] == in_the_way
+        assert document["rows"] == {"exports/a.csv": 6, "exports/b.csv": 1}
     assert not (campaign / "store" / "forgotten.json").exists()
 
 
@@ -707,6 +714,21 @@ def test_a_command_that_was_killed_half_way_finishes(campaign, monkeypatch):
     assert "v0002" in Releases(campaign / "gold").versions()
     assert forgotten(campaign)["removed"] == ["v0001", "v0002"]
     assert named_in(campaign, PERSON) == []
+
+
+@pytest.mark.slow
+def test_two_people_forgotten_at_once_are_both_gone(campaign):
+    """The second command removed what the build of the first had made so far."""
+    command = [sys.executable, "-m", "annot_pipeline.cli", "forget", str(campaign)]
+    running = [
+        subprocess.Popen([*command, judge, "--because", "asked"], stderr=subprocess.PIPE, text=True)
+        for judge in (PERSON, "w2")
+    ]
+    said = [process.communicate(timeout=120)[1] for process in running]
+    assert [process.returncode for process in running] == [0, 0], said
+    assert named_in(campaign, PERSON) == []
+    assert len(set(load_gold(campaign / "gold", "judges")["judge"].to_pylist())) == 1
+    assert all(row["finished"] for row in list_releases(load_campaign(campaign))["forgotten"])
 
 
 @pytest.mark.slow

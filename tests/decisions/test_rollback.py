@@ -282,7 +282,6 @@ def test_prune_leaves_a_release_to_go_back_to_after_a_rollback(campaign):
     assert kept == ["v0005"]
 
 
-
 def test_retracted_releases_do_not_count_as_releases_that_prune_keeps(campaign):
     back(campaign)
     back(campaign, "v0002")
