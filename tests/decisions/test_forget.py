@@ -434,6 +434,8 @@ def test_later_exports_are_read_without_the_person(campaign):
     items = load_gold(campaign / "gold", "labels")["item"].to_pylist()
     assert "m1" in items
     assert "m2" not in items
+    archived = [path.read_bytes() for path in (campaign / "store" / "archive").glob("??/*")]
+    assert without(text).encode() in archived  # the last row is the person's
     assert not build_release(load_campaign(campaign), silent)[0].published  # nothing new
 
 

@@ -182,10 +182,11 @@ def _without_lines(export: MatchedExport, source: Source, data: bytes, rows: set
     opening = Opening.with_options(export.real, export.relative, source.options)
     wanted = rows | {row + 1 for row in rows}
     starts = {row: line for row, line in STARTS[source.format](opening, wanted) if row in wanted}
-    lines = data.split(b"\n")
+    # the newline at the end stays
+    lines, end = data.split(b"\n"), data.count(b"\n") + 2 - data.endswith(b"\n")
     if not rows <= starts.keys() or "\n".encode(source.options.encoding) != b"\n":
         raise _refused(export, "the lines of its rows are not known")
-    removed = {n for row in rows for n in range(starts[row], starts.get(row + 1, len(lines) + 1))}
+    removed = {n for row in rows for n in range(starts[row], starts.get(row + 1, end))}
     return b"\n".join(line for n, line in enumerate(lines, 1) if n not in removed)
 
 
