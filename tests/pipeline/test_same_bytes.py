@@ -148,6 +148,9 @@ def test_another_name_or_a_copy_of_an_export_is_published(build_campaign, tmp_pa
     written = {name: texts[n] for name, n in exports.items()}
     again = build_campaign(written)
     assert again.publication.published
+    [gate] = [check for check in again.publication.checks if check["name"] == "copied_exports"]
+    assert gate["value"] == len(exports) - len({*exports.values()})
+    assert ("b.csv as exports/a.csv" in gate["detail"]) == bool(gate["value"])
     document = status(load_campaign(tmp_path / "campaign"))
     assert not any(document["arrived"].values())
     assert not document["build_due"]

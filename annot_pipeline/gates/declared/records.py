@@ -4,22 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from annot_pipeline.gates import measures
 from annot_pipeline.gates.gate import Finding, Gate
-from annot_pipeline.gates.measures import (
-    many_classes,
-    named,
-    named_by_task,
-    nothing_used,
-    published_names,
-    rejected,
-    rejected_in_worst,
-    repeated_answers,
-    respelled_classes,
-    superseded_by_order,
-    swallowed_rows,
-    uncounted_items,
-    undeclared_models,
-)
+from annot_pipeline.gates.measures import named, named_by_task
 from annot_pipeline.stages.gold.metrics import (
     CostMetrics,
     ItemMetrics,
@@ -48,21 +35,21 @@ RECORDS: tuple[Gate[Any], ...] = (
         "number of campaigns without usable judgments",
         "check the mapping with annot validate; if all judges failed, check quality; if all "
         "answers are unscored, check failed and failed_where",
-        nothing_used, error=0,
+        measures.nothing_used, error=0,
     ),
     Gate(
         "rejected_share", JudgmentMetrics, "settled",
         "share of records that were rejected",
         "fix the export or the mapping (annot validate shows examples), or raise "
         "gates.rejected_share.error",
-        rejected, warn=0.01, error=0.1,
+        measures.rejected, warn=0.01, error=0.1,
     ),
     Gate(
         "rejected_share_by_export", JudgmentMetrics, "settled",
         "share of records that were rejected in the worst export",
         "run annot validate to see examples; check whether a class or a column is missing in the "
         "mapping",
-        rejected_in_worst, warn=0.05,
+        measures.rejected_in_worst, warn=0.05,
     ),
     Gate(
         "respelled_classes", JudgmentMetrics, "settled",
@@ -70,20 +57,26 @@ RECORDS: tuple[Gate[Any], ...] = (
         "in the worst export (an error: of {minimum} records or more)",
         "answers of one class are missing, which moves labels: map them to the declared spelling "
         "(label: {column: NAME, map: {Yes: yes}}), or correct the export",
-        measure_from=respelled_classes, warn=0, error=0.05, minimum=20,
+        measure_from=measures.respelled_classes, warn=0, error=0.05, minimum=20,
     ),
     Gate(
         "swallowed_rows", RecordMetrics, "record_files",
         "number of lines within quoted cells that look like rows",
         "close the quote in the export, or set options.quote or options.escape; if these are cells "
         "of several lines, raise gates.swallowed_rows.error",
-        swallowed_rows, warn=0, error=10,
+        measures.swallowed_rows, warn=0, error=10,
     ),
     Gate(
         "cut_exports", RecordMetrics, "record_files",
         "number of exports cut within a row, or before the line end that others of the source have",
         "compare the last row with its origin; fetch the export again if it was cut",
         lambda m: named(m.cut_exports), warn=0,
+    ),
+    Gate(
+        "copied_exports", RecordMetrics, "record_files",
+        "number of exports with the bytes of another export",
+        "its answers count once: if it should hold others, fetch it again; if not, delete the copy",
+        lambda m: named(m.copied_exports), warn=0,
     ),
     Gate(
         "doubtful_quotes", RecordMetrics, "record_files",
@@ -134,7 +127,7 @@ RECORDS: tuple[Gate[Any], ...] = (
         "their answers are mixed with those of people: look up their names in the exports, and "
         'declare them: judges: [{name: "gpt-*", kind: model}]; if they are people, list them there '
         "without kind",
-        undeclared_models, warn=0,
+        measures.undeclared_models, warn=0,
     ),
     Gate(
         "look_alikes", JudgmentMetrics, "settled",
@@ -155,7 +148,7 @@ RECORDS: tuple[Gate[Any], ...] = (
         "if the answers are to different questions, map the column that distinguishes them (task, "
         "criterion, item); if not, set under tasks which one counts: repeats: last, first, reject "
         "or keep",
-        repeated_answers, warn=0,
+        measures.repeated_answers, warn=0,
     ),
     Gate(
         "changed_items", JudgmentMetrics, "settled",
@@ -169,7 +162,7 @@ RECORDS: tuple[Gate[Any], ...] = (
         "number of answers superseded only because of the order of files",
         "map submitted_at, so that the later answer counts; or name corrections so that they sort "
         "last, or list them as a later source",
-        superseded_by_order, warn=0,
+        measures.superseded_by_order, warn=0,
     ),
     Gate(
         "experts_disagree", JudgmentMetrics, "settled",
@@ -183,7 +176,7 @@ RECORDS: tuple[Gate[Any], ...] = (
         "rejected",
         "gold has no label or score of them: annot hits asks first for those whose judges failed; "
         "see verdict_reason in judges, and rejected rows in annot validate",
-        uncounted_items, warn=0,
+        measures.uncounted_items, warn=0,
     ),
     Gate(
         "decided_not_judged", LabelMetrics, "labels",
@@ -221,14 +214,14 @@ RECORDS: tuple[Gate[Any], ...] = (
         "largest number of classes in a task without declared labels",
         "map label to a column of classes, not of free text; if these are classes, list them under"
         " tasks.labels (memory grows with judges times classes squared)",
-        many_classes, warn=50, error=200,
+        measures.many_classes, warn=50, error=200,
     ),
     Gate(
         "published_names", ReleaseMetrics, "release",
         "number of judges whose raw names the release would publish",
         "remove the names from the other columns of exports, from file names or from settings; "
         "then delete store/stages and build again, or set privacy.pseudonymize to false",
-        published_names, error=0,
+        measures.published_names, error=0,
     ),
     Gate(
         "exposed_secrets", ExportMetrics, "exports",

@@ -95,23 +95,18 @@ def archive_exports(context: StageContext) -> StageOutput[ExportMetrics]:
         for source_order, source in enumerate(sources):
             where = f"{'sources' if kind == 'judgments' else 'items'}.{source_order}.path"
             exports = exports_of(context.campaign, source, where)
-            folders = matching_folders(folder, source.path)
-            if folders:
+            if folders := matching_folders(folder, source.path):
                 context.progress(f"folders are not read: {first_of(folders)}")
             for file_order, export in enumerate(exports):
+                again = partial(damaged.append, export.relative)
+                whole = _whole(export, settings.limits)
                 with reading_export(export.relative, context.store.root):
-                    sha256, size = archive_file(
-                        export.real,
-                        context.store.archive,
-                        _whole(export, settings.limits),
-                        partial(damaged.append, export.relative),
-                    )
+                    sha256, size = archive_file(export.real, context.store.archive, whole, again)
                 rows.append((kind, source_order, file_order, export.relative, sha256, size))
     table = pa.Table.from_pylist([dict(zip(EXPORTS.names, r, strict=True)) for r in rows], EXPORTS)
     total = sum(row[5] for row in rows)
-    context.progress(
-        f"{counted(len(rows), 'export')}, {counted(total, 'byte')}, archived by SHA-256"
-    )
+    size_text = f"{counted(len(rows), 'export')}, {counted(total, 'byte')}"
+    context.progress(f"{size_text}, archived by SHA-256")
     if damaged:
         context.progress(f"damaged in the store, and archived again: {first_of(damaged)}")
     exposed = exposed_secrets(settings.privacy, context.store.root)
@@ -184,6 +179,8 @@ def read_exports(context: StageContext) -> StageOutput[RecordMetrics]:
         f"{counted(n_rows, 'row')}, {counted(n_records, 'record')}; "
         f"{n_new:,} of {counted(len(files), 'export')} new"
     )
+    first = {file["source_sha256"]: file["source_file"] for file in reversed(files)}
+    names = [(f["source_file"], first[f["source_sha256"]]) for f in files if f["records"]]
     ignored: Counter[str] = Counter()
     for file in [*files, *item_files]:
         ignored.update(parse_bounded_json(file["ignored"]))
@@ -206,6 +203,7 @@ def read_exports(context: StageContext) -> StageOutput[RecordMetrics]:
         families=declared.families,
         unused_judge_settings=declared.unused,
         ambiguous_judges=declared.ambiguous,
+        copied_exports=[f"{name} as {other}" for name, other in names if name != other],
         **_odd_texts([*files, *item_files]),
     )
     return StageOutput(tables, metrics)

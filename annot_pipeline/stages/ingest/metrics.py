@@ -73,6 +73,8 @@ class RecordMetrics(StageMetrics):
         source have one.
     doubtful_quotes
         Exports in which quotes enclose cells, although they are to be ordinary characters.
+    copied_exports
+        Exports with records that have the bytes of another, which is named.
     """
 
     stage: ClassVar[str] = "read_records"
@@ -88,6 +90,7 @@ class RecordMetrics(StageMetrics):
     cut_exports: list[str] = field(default_factory=list)
     unread_files: list[str] = field(default_factory=list)
     doubtful_quotes: list[str] = field(default_factory=list)
+    copied_exports: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
