@@ -545,6 +545,7 @@ class Releases:
             do = f"releases are in {near}" if near else do
         elif pointer and version in pointer.pruned:
             what, do = "annot prune or forget removed it", f"name {first_of(versions[::-1])}"
+            do = do if versions else f"annot build {self.typed} publishes a new one"
         elif pointer and version in pointer.manifests:
             what = "it was published, but its folder does not exist"
             do = "restore it from a backup; older releases can be named, and builds go on"

@@ -153,6 +153,17 @@ def test_a_deleted_version_is_not_used_again(tmp_path):
     assert publish(releases) == "v0003"
 
 
+def test_where_all_releases_are_gone_a_build_is_named(tmp_path):
+    """It said: name, and no release."""
+    releases = Releases(tmp_path / "gold")
+    publish(releases)
+    with releases.publishing(lambda: None):
+        releases.remove(["v0001"])
+    with pytest.raises(StoreError, match="no release v0001") as error:
+        releases.get("v0001")
+    assert error.value.problems[0].do.startswith("annot build ")
+
+
 def test_a_folder_that_was_never_published_is_no_release(tmp_path):
     releases = Releases(tmp_path / "gold")
     publish(releases)
