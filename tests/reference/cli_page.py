@@ -41,7 +41,8 @@ JSON = {
     "rollback": "`campaign`, `version`, `restored`, `path`, `dropped_exports`, `exclude`",
     "retract": "`campaign`, `version`",
     "forget": "`campaign`, `release`, `removed`, `elsewhere`, `exclude`, `dry_run`; "
-    "with `--dry-run`: `rows` (by archived export), `loss` (release, judgments, items)",
+    "with `--dry-run`: `rows` (by archived export), `pinned` (which stop it), "
+    "`loss` (release, judgments, items)",
     "trace": "see [trace](../audit.md#trace-where-a-label-comes-from)",
     "items": "`campaign`, `n_items`, `items`, `path`",
     "serve": "`address`, `release`, `decisions`",
