@@ -25,7 +25,7 @@ from annot_pipeline.serve.app import make_app  # noqa: E402
 from annot_pipeline.serve.decision_file import SOURCE, DecisionFile  # noqa: E402
 from annot_pipeline.serve.pages import MASKED, Pages, without_names  # noqa: E402
 from annot_pipeline.storage.releases import Releases  # noqa: E402
-from tests.conftest import Built, stage_file  # noqa: E402
+from tests.conftest import Built, build_file  # noqa: E402
 from tests.report.report_pages import (  # noqa: E402
     HOSTILE,
     LONG,
@@ -361,10 +361,15 @@ def test_decisions_are_what_the_next_build_reads(small, tmp_path):
               "control": {"value": "adjudication"}}  # fmt: skip
     document["sources"] += [{"path": "decisions.csv", "format": "csv", "fields": fields}]
     (folder / "campaign.yaml").write_text(json.dumps(document))
-    labels = {row["item"]: row for row in stage_file(folder).rows("labels")}
+    built = build_file(folder)
+    labels = {row["item"]: row for row in built.rows("labels")}
     assert (labels["item 3"]["label"], labels["item 3"]["adjudicated"]) == ("yes", True)
     assert labels["item 3"]["adjudication_reason"] == hostile
     assert labels["item 5"]["label"] == "no"
+    (expert,) = {labels[item]["adjudicator"] for item in ("item 3", "item 5")}
+    changed = client.get("/diff").text
+    assert "<td>adjudicated</td><td>false</td><td>true</td>" in changed
+    assert f"<td>adjudicator</td><td></td><td>{expert}</td>" in changed
 
 
 @pytest.mark.parametrize(
