@@ -186,6 +186,16 @@ def test_nothing_is_cut_off_on_paper(browser, reports, name):
         assert page.pdf(format="A4").startswith(b"%PDF")
 
 
+@pytest.mark.sampled
+@pytest.mark.parametrize("name", ["full", "second"])
+def test_the_first_print_is_as_wide_as_the_next(browser, reports, name):
+    """Chromium lays a page out for paper from what it has on the screen, and then from paper."""
+    with Visit(browser, reports[name]) as page:
+        page.wait_for_selector("#doubt-list form", state="attached")  # then the script is done
+        first, again = (re.sub(rb"D:[\d+']*", b"", page.pdf(format="A4")) for _ in range(2))
+        assert first == again
+
+
 def test_a_table_sorts_by_numbers_words_and_keyboard(browser, reports):
     with Visit(browser, reports["example"]) as page:
         table = page.locator("#judges table").first
