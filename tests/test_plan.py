@@ -110,7 +110,7 @@ def test_segments_that_find_a_difference(capsys):
         (["--assume", "judge_system=x"], "x is no number"),
         (["--assume", ASSUMED, "--judges", "1"], "judges: is 1"),
         (["--assume", ASSUMED, "--judges", "5", "--per-output", "20"], "per_output: is 20"),
-        (["--assume", ASSUMED, "--segments", "many"], "many is no list of numbers"),
+        (["--assume", ASSUMED, "--segments", "many"], "many is no number"),
         (["--assume", ASSUMED, "--power", "1"], "power: is 1"),
         (["--assume", ASSUMED, "--difference", "0"], "difference: is 0"),
     ],

@@ -59,9 +59,9 @@ def agreement(
     figures = {(row["task"], row["statistic"]): row["value"] for row in rows}
     if len({row["task"] for row in rows}) == 1:
         figures |= {row["statistic"]: row["value"] for row in rows}
-    statistics = gold.restore("agreement", STATISTIC_COLUMNS)
     return Result(
-        "statistics", f"{len(rows):,} statistics", statistics=statistics, figures=figures,
+        "statistics", f"{len(rows):,} statistics", figures=figures,
+        statistics=gold.restore("agreement", STATISTIC_COLUMNS),
         excluded=gold.excluded, columns=read.names, gold=gold,
     )  # fmt: skip
 

@@ -58,8 +58,8 @@ class Gold:
             newest = self.release()
         except AnnotError as error:
             return f"Gold at {self.location}: {error.title}"
-        rows = {table["name"]: table["rows"] for table in newest.manifest["tables"]}
-        tables = ", ".join(f"{name} {n:,}" for name, n in rows.items() if n)
+        counts = ((table["name"], table["rows"]) for table in newest.manifest["tables"])
+        tables = ", ".join(f"{name} {n:,}" for name, n in counts if n)
         more = f" of {len(self.releases):,}" if len(self.releases) > 1 else ""
         return f"Gold at {self.location}: {newest.version}{more}; rows of tables: {tables}"
 

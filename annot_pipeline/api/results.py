@@ -25,6 +25,8 @@ CERTAIN_AT = 0.95
 """Probability from which a label is certain, unless the campaign sets another."""
 MOST_NAMED = 5
 """Judges whose names stand in a plot."""
+POINTS, ROWS = "_difference_", 5
+"""In the names of statistics that are no shares; names in an inch, one below the other."""
 FIRST_ROWS = 10
 """Rows that a notebook shows."""
 
@@ -153,28 +155,29 @@ class Result:
         """Draw the main table, and return the axes of matplotlib.
 
         How many labels have which probability, with the level at which they are certain; scores and
-        statistics with their 95% intervals; judgments of judges against accuracy with intervals
-        (labels; those far below the others are named) or bias (scores); predicted probabilities
-        against gold's.
+        statistics with their 95% intervals (statistics in points are in the table alone); judgments
+        of judges against accuracy with intervals (labels; those far below the others are named, and
+        those who have none, as they were dropped) or bias (scores); predicted probabilities against
+        gold's.
 
         Raises
         ------
         ConfigError
             Predictions are labels without probabilities.
         """
+        draw = {"labels": _draw_labels, "judges": _draw_judges, "items": _draw_calibration}
         if axes is None:
             from matplotlib import pyplot
 
+            n_names = 0 if self.main in draw else len(getattr(self, self.main))
             axes = pyplot.subplots(layout="constrained")[1]
-        draw = {"labels": _draw_labels, "judges": _draw_judges, "items": _draw_calibration}
-        draw.get(self.main, _draw_intervals)(self, axes)
-        shown = " by ".join(filter(None, (axes.get_ylabel() or self.main, axes.get_xlabel())))
-        title = f"{shown}, {_n_rows(getattr(self, self.main)):,} rows\n{self.summary}"
+            axes.figure.set_figheight(max(axes.figure.get_figheight(), n_names / ROWS))
+        title = f"{draw.get(self.main, _draw_intervals)(self, axes)}\n{self.summary}"
         axes.set_title(title, fontsize="medium", loc="left", wrap=True)
         return axes
 
     def __repr__(self) -> str:
-        n = _n_rows(getattr(self, self.main))
+        n = len(getattr(self, self.main))
         return f"{type(self).__name__}: {self.summary}; .{self.main} has {n:,} rows"
 
     def _repr_html_(self) -> str:
@@ -186,7 +189,7 @@ class Result:
             "<tr>" + "".join(f"<td>{_cell(row[column])}</td>" for column in columns) + "</tr>"
             for row in rows
         )
-        more = _n_rows(frame) - len(rows)
+        more = len(frame) - len(rows)
         below = f"<p>{more:,} more rows in <code>.{self.main}</code></p>" if more > 0 else ""
         return (
             f"<p>{html.escape(f'{type(self).__name__}: {self.summary}')}</p>"
@@ -194,59 +197,68 @@ class Result:
         )
 
 
-def _draw_labels(result: Result, axes: Any) -> None:
+def _draw_labels(result: Result, axes: Any) -> str:
     shares = [row["probability"] for row in rows_of(result.labels)]
     axes.hist([x for x in shares if x is not None], bins=20, range=(0, 1))
     axes.axvline(CERTAIN_AT, color="0.3", linestyle="--", label=f"certain from {CERTAIN_AT:g}")
     axes.set(xlabel="probability of the label", ylabel="items", xlim=(0, 1))
     axes.legend()
+    return "How probable the labels are"
 
 
-def _draw_judges(result: Result, axes: Any) -> None:
-    rows = rows_of(result.judges)
-    column = "accuracy" if rows and "accuracy" in rows[0] else "bias"
-    rows = [row for row in rows if row[column] is not None and row[column] == row[column]]
+def _draw_judges(result: Result, axes: Any) -> str:
+    """Draw accuracy, or the bias of scores; name those below the others, and those without any."""
+    every = rows_of(result.judges)
+    column = "accuracy" if any("accuracy" in row for row in every) else "bias"
+    rows = [row for row in every if _is_number(row[column])]
     axes.set(xlabel="judgments", ylabel="bias, points" if column == "bias" else column)
+    n, value = (np.array([row[name] for row in rows], float) for name in ("n_judgments", column))
+    axes.plot(n, value, "o", label="judge")
     if column == "bias":
         axes.axhline(0, color="0.3", linestyle="--", label="no bias")
-        axes.scatter([row["n_judgments"] for row in rows], [row[column] for row in rows])
-        return
-    n, share = (np.array([row[name] for row in rows], float) for name in ("n_judgments", column))
-    low, high = wilson_interval(share * n, n)
+        return "Bias of judges"
+    low, high = wilson_interval(value * n, n)
     axes.vlines(n, low, high, color="0.7")
-    axes.plot(n, share, "o")
     axes.set_ylim(0, 1)
     chances = [row["chance_accuracy"] for row in rows if row.get("chance_accuracy") is not None]
     if chances:
         axes.axhline(median(chances), color="0.3", linestyle="--", label="chance")
-    judge, middle = result.columns.get("judge", "judge"), median(share) if len(share) else 0.0
-    outliers = [k for k in np.argsort(share, kind="stable").tolist() if high[k] < middle]
-    for at, k in enumerate(outliers[:MOST_NAMED], 1):  # names would stand on each other
-        axes.annotate(str(at), (n[k], share[k]), (9 * (-1) ** at, 0), textcoords="offset points")
-        axes.plot([], [], " ", label=f"{at} {rows[k][judge]}")
-    if chances or outliers:
-        axes.legend(fontsize="small")
+    judge, lines = result.columns.get("judge", "judge"), []
+    below = [k for k in np.argsort(value, kind="stable").tolist() if high[k] < np.median(value)]
+    for at, k in enumerate(below[:MOST_NAMED], 1):  # names would stand on each other
+        axes.annotate(str(at), (n[k], value[k]), (9 * (-1) ** at, 0), textcoords="offset points")
+        lines.append(f"{at} {rows[k][judge]}")
+    out = [f"  {row[judge]}" for row in every if not _is_number(row[column])]
+    lines += [f"{len(out):,} whose answers do not count:", *out[:MOST_NAMED]] * bool(out)
+    for line in lines:
+        axes.plot([], [], " ", label=line)
+    axes.legend(fontsize="small")
+    return "Accuracy of judges by the labels"
 
 
-def _draw_intervals(result: Result, axes: Any) -> None:
-    """Draw scores of systems, or statistics that have an interval."""
-    names, value, needed = ["statistic"], "value", "ci_low"
-    if result.main == "ranking":
-        names, value, needed = [result.columns.get("system", "system")], "score", "score"
+def _draw_intervals(result: Result, axes: Any) -> str:
+    """Draw scores of systems, or statistics that are shares."""
+    is_ranking = result.main == "ranking"
+    name, value = ("system", "score") if is_ranking else ("statistic", "value")
     rows = rows_of(getattr(result, result.main))
-    if len({row.get(TASK) for row in rows}) > 1:
-        names.insert(0, TASK)
-    rows = [row for row in rows if row[needed] is not None and row[needed] == row[needed]]
+    names = [TASK] * (len({row.get(TASK) for row in rows}) > 1) + [result.columns.get(name, name)]
+    rows = [
+        row for row in rows if _is_number(row[value]) and POINTS not in row.get("statistic", "")
+    ]
     for y, row in enumerate(rows):
         axes.plot([row["ci_low"], row["ci_high"]], [y, y], color="0.5")
         axes.plot(row[value], y, "o", color="C0")
     axes.set_yticks(range(len(rows)), [": ".join(str(row[name]) for name in names) for row in rows])
     axes.invert_yaxis()
     axes.grid(visible=True, axis="x", color="0.9")
-    axes.set_xlabel(f"score ({result.method})" if result.method else "")
+    if is_ranking:
+        axes.set_xlabel(f"score ({result.method}), 95% interval")
+        return "Ranking of systems"
+    axes.set(xlabel="value, 95% interval", xlim=(min(0, axes.dataLim.x0), 1))
+    return "Agreement of judges"
 
 
-def _draw_calibration(result: Result, axes: Any) -> None:
+def _draw_calibration(result: Result, axes: Any) -> str:
     tasks = [task for task in result.document["tasks"] if task["calibration"]]
     if not tasks:
         problem = Problem("", "predictions hold no probabilities", do="predict probabilities")
@@ -258,21 +270,21 @@ def _draw_calibration(result: Result, axes: Any) -> None:
         axes.plot(*points, "o-", label=task["task"])
     axes.set(xlabel="predicted probability", ylabel="probability in gold", xlim=(0, 1), ylim=(0, 1))
     axes.legend()
+    return "Predicted probabilities against gold's"
 
 
 def rows_of(frame: AnyFrame) -> list[Mapping[str, Any]]:
     """Return a result's frame as dictionaries."""
-    kind = kind_of(frame)
-    if kind == "pandas":
+    if (kind := kind_of(frame)) == "pandas":
         return [dict(row) for row in frame.to_dict("records")]
     return list(frame.to_dicts() if kind == "polars" else frame.to_pylist())
 
 
-def _n_rows(frame: AnyFrame) -> int:
-    return int(frame.num_rows if kind_of(frame) == "arrow" else len(frame))
+def _is_number(value: Any) -> bool:
+    return value is not None and value == value  # NaN
 
 
 def _cell(value: Any) -> str:
-    if value is None or value != value:  # NaN
+    if not _is_number(value):
         return ""
     return html.escape(f"{value:.4g}" if isinstance(value, float) else str(value))

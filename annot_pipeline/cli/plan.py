@@ -41,26 +41,22 @@ def run_plan(arguments: argparse.Namespace) -> int:
     return show(arguments, document, lambda: _lines(document, params.power))
 
 
-def _numbers(name: str, written: str) -> tuple[Any, ...]:
-    kind = float if name == "per_output" else int
+def _number(name: str, written: str, do: str, kind: type = float) -> Any:
     try:
-        return tuple(kind(part) for part in written.split(","))
+        return kind(written)
     except ValueError:
-        do = f"--{name.replace('_', '-')} 5,10,20"
-        problem = Problem(name, f"{printable(written)} is no list of numbers", do=do)
+        problem = Problem(name, f"{printable(written)} is no number", do=do)
         raise ConfigError("a design that cannot be", [problem]) from None
 
 
+def _numbers(name: str, written: str) -> tuple[Any, ...]:
+    do, kind = f"--{name.replace('_', '-')} 5,10,20", float if name == "per_output" else int
+    return tuple(_number(name, part, do, kind) for part in written.split(","))
+
+
 def _assumed(written: str) -> dict[str, float]:
-    variances = {}
-    for part in written.split(","):
-        name, _, value = part.partition("=")
-        try:
-            variances[name.strip()] = float(value)
-        except ValueError:
-            problem = Problem(name, f"{printable(value)} is no number", do=f"--assume {ASSUMED}")
-            raise ConfigError("variances that cannot be", [problem]) from None
-    return variances
+    pairs = (part.partition("=") for part in written.split(","))
+    return {k.strip(): _number(k, value, f"--assume {ASSUMED}") for k, _, value in pairs}
 
 
 def _lines(document: Document, power: float) -> Iterator[str]:

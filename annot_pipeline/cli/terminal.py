@@ -79,17 +79,14 @@ class Terminal:
         self.warnings = []
 
     def _is_due(self) -> bool:
-        now = time.monotonic()
-        if self.verbose or now - self.last >= BETWEEN:
-            self.last = now
-            return True
-        return False
+        is_due = self.verbose or time.monotonic() - self.last >= BETWEEN
+        self.last = time.monotonic() if is_due else self.last
+        return is_due
 
     def _move(self, message: Passing) -> None:
         if isinstance(message, Step):
-            self.step, self.part = printable(message), ""
-        else:
-            self.part = printable(message)
+            self.step, message = printable(message), Passing()
+        self.part = printable(message)
         if self.live is None:
             from rich.live import Live
 

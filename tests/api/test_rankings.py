@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -111,9 +113,10 @@ def test_plots(points, votes):
     axes = ranking.plot()
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["m3", "m2", "m1", "m0"]
     agreement = annot.agreement(votes, item="question", judge="worker", label="answer")
-    assert len(agreement.plot().get_lines()) > 2
-    title = agreement.plot().get_title(loc="left")
-    assert title == f"statistics, {len(agreement.statistics)} rows\n{agreement.summary}"
+    axes = agreement.plot()
+    assert len(axes.get_lines()) > 2
+    assert axes.get_xlim() == (0, 1)
+    assert axes.get_title(loc="left") == f"Agreement of judges\n{agreement.summary}"
     judges = annot.judges(votes, item="question", judge="worker", label="answer")
     axes = judges.plot()
     assert axes.get_ylim() == (0, 1)
@@ -122,3 +125,40 @@ def test_plots(points, votes):
     assert {text.get_text() for text in axes.texts} <= {label.split()[0] for label in named}
     lowest = min(judges.judges.to_dict("records"), key=lambda row: row["accuracy"])
     assert not axes.texts or f"1 {lowest['worker']}" in named
+
+
+@pytest.mark.slow
+def test_a_plot_of_judges_names_those_whose_answers_do_not_count(votes):
+    rng = np.random.default_rng(0)
+    at_random = pd.DataFrame({"question": votes["question"].unique(), "worker": "dice"})
+    at_random["answer"] = rng.integers(0, 3, len(at_random))
+    with pytest.warns(UserWarning, match="do not count"):
+        judges = annot.judges(
+            pd.concat([votes, at_random]), item="question", judge="worker", label="answer"
+        )
+    lines = [line.get_label() for line in judges.plot().get_lines()]
+    assert lines[-2:] == ["1 whose answers do not count:", "  dice"]
+
+
+@pytest.mark.slow
+def test_names_of_many_systems_do_not_overlap():
+    rng = np.random.default_rng(0)
+    rows = [
+        {"segment": s, "system": f"system {k}", "judge": f"j{j}", "score": 50 + k / 4 + noise}
+        for s in range(4) for k in range(60) for j in range(3) for noise in [rng.normal()]
+    ]  # fmt: skip
+    figure = annot.rank(pd.DataFrame(rows)).plot().figure
+    figure.canvas.draw()
+    boxes = [tick.get_window_extent() for tick in figure.axes[0].get_yticklabels()]
+    assert len(boxes) == 60
+    assert all(above.y0 >= below.y1 for above, below in pairwise(boxes))
+
+
+@pytest.mark.slow
+def test_statistics_in_points_are_not_drawn_among_shares(points):
+    frame = points.rename(columns={"document": "segment", "model": "system"})
+    result = annot.agreement(frame, judge="worker", score="points")
+    assert result["inter_difference_mean"] > 1
+    axes = result.plot()
+    assert axes.get_xlim()[1] == 1
+    assert not any("difference" in tick.get_text() for tick in axes.get_yticklabels())
