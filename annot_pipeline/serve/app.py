@@ -38,6 +38,7 @@ POLICY = (
 OF_REPORT = "frame-ancestors 'none'"
 """A report has a policy of its own, which names its script."""
 HOSTS = ("127.0.0.1", "localhost", "[::1]")
+NOT_HERE = "this release has none of this name"
 MOST_CHARACTERS = 10_000
 """Of a reason for a decision."""
 
@@ -98,7 +99,7 @@ async def _error_page(_: Request, error: Exception) -> Response:
 
 class _Site:
     def __init__(self, pages: Pages, decisions: DecisionFile, token: str, port: int) -> None:
-        self.pages, self.decisions, self.token = pages, decisions, token
+        self.pages, self.decisions, self.token = pages, decisions, token.encode()
         self.hosts = {f"{host}:{port}" for host in HOSTS}
         self.form_token = secrets.token_urlsafe(16)
 
@@ -107,12 +108,12 @@ class _Site:
         host, query = request.headers.get("host", ""), request.query_params
         if host not in self.hosts:
             return _refused("this page answers to 127.0.0.1 and localhost alone")
-        if "token" in query and secrets.compare_digest(query["token"].encode(), self._token):
+        if "token" in query and secrets.compare_digest(query["token"].encode(), self.token):
             rest = urlencode([(k, v) for k, v in query.multi_items() if k != "token"])
             response: Response = RedirectResponse(f"{request.url.path}?{rest}".rstrip("?"), 303)
-            response.set_cookie(COOKIE, self.token, httponly=True, samesite="strict")
+            response.set_cookie(COOKIE, query["token"], httponly=True, samesite="strict")
             return response
-        if not secrets.compare_digest(request.cookies.get(COOKIE, "").encode(), self._token):
+        if not secrets.compare_digest(request.cookies.get(COOKIE, "").encode(), self.token):
             return _refused("open the address that annot serve printed: it has the token")
         origin = request.headers.get("origin")
         if request.method == "POST" and origin != f"{request.url.scheme}://{host}":
@@ -125,18 +126,17 @@ class _Site:
         })  # fmt: skip
         return response
 
-    @property
-    def _token(self) -> bytes:
-        return self.token.encode()
-
     def _facts(self, asked: dict[str, str]) -> dict[str, Any]:
         """Return what every page shows: the campaign, the release that is looked at."""
         release = self.pages.release(asked.get("release") or "latest")
+        kinds = release.manifest["facts"]["kinds"]
+        if asked.get("task") and asked["task"] not in kinds:
+            raise _missing(f"{release.version} has no such task", asked["task"], NOT_HERE)
         return {
             "campaign": self.pages.campaign.settings.campaign,
             "version": release.version,
             "has_parent": bool(release.manifest["parent"]),
-            "kinds": release.manifest["facts"]["kinds"],
+            "kinds": kinds,
             "page": _number(asked.get("page", "0")),
             "rows_of_a_page": ROWS,
             "form_token": self.form_token,
@@ -147,6 +147,8 @@ class _Site:
         facts = self._facts(asked)
         chosen = {name: asked.get(name, "") for name in LISTS[query][1].split()}
         rows = self.pages.listed(query, facts["version"], chosen, facts["page"])
+        if facts["page"] and not rows:
+            raise _missing("no such page", asked["page"], "it is after the last")
         facts |= {"rows": rows, "chosen": chosen, "verdicts": VERDICTS}
         if query == "judgments":
             facts["others"] = self.pages.listed("other_fates", facts["version"], chosen, 0)
@@ -154,9 +156,9 @@ class _Site:
 
     def items(self, asked: dict[str, str]) -> tuple[str, dict[str, Any]]:
         """Show items by how doubtful they are; without labels, those with a score, or judgments."""
-        release = asked.get("release") or "latest"
+        tables = self.pages.release(asked.get("release") or "latest").tables
         lists = {"items": "labels", "scored": "scores", "judgments": "judgments"}
-        queries = (query for query, table in lists.items() if self.pages.n_rows(release, table))
+        queries = (query for query, table in lists.items() if tables[table]["rows"])
         template, facts = self.listed(next(queries, "judgments"), asked)
         decided = self.decisions.read()
         for row in facts["rows"]:
@@ -169,7 +171,7 @@ class _Site:
         facts = self._facts(asked)
         task, item = asked.get("task", ""), asked.get("item", "")
         if not task or not item:
-            raise StoreError("no item", [Problem("", "the address names no task and item")])
+            raise _missing("no item", "", "the address names no task and item")
         shown = self.pages.item(facts["version"], task, item)
         decided = self.decisions.read().get((task, item), [])
         classes = self.pages.classes(facts["version"], task) if shown["classes"] else []
@@ -181,8 +183,7 @@ class _Site:
         facts, judge = self._facts(asked), asked.get("judge", "")
         rows = self.pages.judge(facts["version"], judge)
         if not rows:
-            problem = Problem(judge, "not a judge of this release")
-            raise StoreError(f"{facts['version']} has no such judge", [problem])
+            raise _missing(f"{facts['version']} has no such judge", judge, NOT_HERE)
         chosen = {"judge": judge}
         judgments = self.pages.listed("judgments", facts["version"], chosen, facts["page"])
         return "judge", facts | {"judge": judge, "of_tasks": rows, "rows": judgments,
@@ -212,8 +213,7 @@ class _Site:
         parent = self.pages.release(facts["version"]).manifest["parent"]
         old = asked.get("old") or (parent or {}).get("version")
         if not old:
-            problem = Problem(facts["version"], "it is the first release")
-            raise StoreError("there is nothing to compare with", [problem])
+            raise _missing("there is nothing to compare with", facts["version"], "first release")
         self.pages.releases().get_or_candidate(old)  # removed while its changes are remembered?
         return "diff", facts | {"old": old, "rows": self.pages.changes(old, facts["version"])}
 
@@ -233,15 +233,15 @@ class _Site:
     async def decide(self, request: Request) -> Response:
         """Write a decision, and show the next item of the list."""
         form = dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
-        if not secrets.compare_digest(form.get("form_token", "").encode(),
-                                      self.form_token.encode()):  # fmt: skip
+        form_token = form.get("form_token", "").encode()
+        if not secrets.compare_digest(form_token, self.form_token.encode()):
             return _refused("the page is older than this server: load it again")
         names = ("task", "item", "expert", "decision")
         empty = [name for name in names if not form.get(name, "").strip()]
         comment = form.get("comment", "")
         if empty or len(comment) > MOST_CHARACTERS:
             what = f"{empty[0]} is empty" if empty else f"more than {MOST_CHARACTERS:,} characters"
-            raise StoreError("not decided", [Problem("decision", what)])
+            raise _missing("not decided", "decision", what)
         task, item, expert, decision = (form[name] for name in names)
         await run_in_threadpool(self.decisions.add, task, item, expert, decision, comment)
         here = urlencode({"release": form.get("release", ""), "task": task, "item": item})
@@ -255,13 +255,19 @@ def _refused(why: str) -> Response:
     return Response(f"{why}\n", HTTPStatus.FORBIDDEN, media_type="text/plain")
 
 
+def _missing(title: str, where: str, what: str) -> StoreError:
+    return StoreError(title, [Problem(where, what)])
+
+
 def _query(values: dict[str, Any]) -> Markup:
     """Return the part of an address behind ``?``, for an attribute."""
     return escape(urlencode({k: v for k, v in values.items() if v not in (None, "")}))
 
 
 def _number(value: str) -> int:
-    return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else 0
+    if not (value.isascii() and value.isdigit() and len(value) < 10):
+        raise _missing("no such number", value, "is none of 0 to 999,999,999")
+    return int(value)
 
 
 @cache

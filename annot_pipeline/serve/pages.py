@@ -79,10 +79,8 @@ class Pages:
         StoreError
             There is none of this name, or it was removed.
         """
-        release = self.opened.get(version)
-        if (
-            release is None or not release.file(MANIFEST).exists()
-        ):  # removed while the page was open
+        release = self.opened.get(version)  # unless it was removed while the page was open
+        if release is None or not release.file(MANIFEST).exists():
             release = self.releases().get(version)
             self.opened[release.version] = release
         return release
@@ -98,10 +96,6 @@ class Pages:
         inputs = {name: self.stored(version, name) for name in tables}
         rows: list[Document] = self.queries.table(f"serve/{query}", inputs, parameters).to_pylist()
         return rows
-
-    def n_rows(self, version: str, table: str) -> int:
-        """Return the number of rows of a table."""
-        return int(self.release(version).tables[table]["rows"])
 
     def listed(
         self, query: str, version: str, chosen: Mapping[str, Any], page: int

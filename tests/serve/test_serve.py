@@ -134,7 +134,7 @@ def test_judgments_are_filtered_and_paged(small, client):
 def test_judges_are_listed_by_concern_and_lead_to_their_judgments(small, client):
     html = client.get("/judges").text
     rows = {row["judge"]: row for row in small.rows("judges")}
-    names = re.findall(r'row"><a [^>]*>(j\w+)</a></th>', html)
+    names = re.findall(r'row"><div class="cell"><a [^>]*>(j\w+)</a></div></th>', html)
     assert sorted(names) == sorted(rows)
     order = [
         (not rows[n]["dropped"], rows[n]["verdict"] != "failed", not rows[n]["suspected"],
@@ -151,7 +151,9 @@ def test_judges_are_listed_by_concern_and_lead_to_their_judgments(small, client)
         ({"dropped": "yes"}, {n for n, row in rows.items() if row["dropped"]}),
     ):  # fmt: skip
         shown = client.get("/judges", params=asked).text
-        assert {*re.findall(r'row"><a [^>]*>(j\w+)</a></th>', shown)} == expected
+        assert {
+            *re.findall(r'row"><div class="cell"><a [^>]*>(j\w+)</a></div></th>', shown)
+        } == expected
 
 
 @pytest.mark.slow
@@ -165,7 +167,8 @@ def test_judges_of_most_concern_are_first(tmp_path):
     ]  # fmt: skip
     client = client_of(folder_of(labels_campaign(tmp_path, rows)))
     (first, *_), *_ = re.findall(
-        r'row"><a [^>]*>(j\w+)</a></th>(.*?)</tr>', client.get("/judges").text
+        r'row"><div class="cell"><a [^>]*>(j\w+)</a></div></th>(.*?)</tr>',
+        client.get("/judges").text,
     )
     shown = client.get("/judgments", params={"judge": first, "answer": "a"}).text
     assert "30 judgments." in shown
@@ -175,9 +178,14 @@ def test_judges_of_most_concern_are_first(tmp_path):
 def test_what_is_not_there_is_said_so(client):
     for address in ("/item", "/item?task=good&item=none", "/judge?judge=none"):
         assert client.get(address).status_code == 404, address
-    empty = client.get("/items?page=99").text
-    assert "0 items" in empty
-    assert "has no labels" not in empty
+    lists = ("/items", "/judges", "/judgments")
+    asked = ("page=99", "page=abc", "page=-1", "page=9999999999", "task=none")
+    for address in (f"{path}?{query}" for path in lists for query in asked):
+        answer = client.get(address)
+        assert answer.status_code == 404, address
+        assert "no such" in answer.text
+    for address in ("/items?label=none", "/judges?judge=none", "/judgments?page=0&item=none"):
+        assert "0 " in text_of(client.get(address).text), address
 
 
 def test_every_release_and_its_report_can_be_looked_at(client):
