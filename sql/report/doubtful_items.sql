@@ -1,15 +1,17 @@
 -- One row is an item to doubt: a label that is not certain or that an expert decided against the model;
--- a score, preference or rank on which judges differ. The most doubtful of each kind first: place.
+-- a score, preference or rank on which judges differ, or a preference of people that models contradict.
+-- The most doubtful of each kind first: place.
 -- Inputs: labels, label_distributions, judgments, items.
 -- Parameters: most_labels, most_others (how many labels; of each other kind), most_classes (with
 -- votes that are told of a label).
 -- degree: of labels what probability (without one, the majority's share) lacks to 1; of scores the
 -- range of z-scores of one criterion, or where it is more, that of scores in widths of the task's
--- central 90% (one huge score makes the z-scores of its judge small); of comparisons the votes of the losing side; of ranks their
--- range. Ranges and counts do not hang on the order of rows, so neither does the order of the items.
-WITH used AS NOT MATERIALIZED (
+-- central 90% (one huge score makes the z-scores of its judge small); of comparisons the votes of the losing side, of
+-- those on which people agree the share of models that prefer the other (below 1); of ranks their range.
+-- Ranges and counts do not hang on the order of rows, so neither does the order of the items.
+WITH stated AS NOT MATERIALIZED (
     SELECT
-        task, item, judge, criterion, score, z, rank, item_a, item_b,
+        task, item, judge, fate = 'measured' AS of_model, criterion, score, z, rank, item_a, item_b,
         coalesce(
             preference,
             CASE
@@ -18,19 +20,32 @@ WITH used AS NOT MATERIALIZED (
             END
         ) AS preference
     FROM judgments
-    WHERE fate = 'used' AND label IS NULL
+    WHERE fate IN ('used', 'measured') AND label IS NULL
+),
+used AS NOT MATERIALIZED (
+    SELECT * FROM stated WHERE NOT of_model
 ),
 opinions AS (
     SELECT
-        task,
+        task, judge, of_model,
         least(item_a, item_b) || ' | ' || greatest(item_a, item_b) AS item,
         CASE
             WHEN preference = 'tie' THEN 'tie'
             WHEN (preference = 'a') = (item_a < item_b) THEN 'first'
             ELSE 'second'
         END AS better
-    FROM used
+    FROM stated
     WHERE item_a IS NOT NULL AND preference IS NOT NULL
+),
+sides AS (
+    SELECT
+        task, item,
+        count(*) FILTER (NOT of_model AND better = 'first') AS people_first,
+        count(*) FILTER (NOT of_model AND better = 'second') AS people_second,
+        count(DISTINCT judge) FILTER (of_model AND better = 'first') AS models_first,
+        count(DISTINCT judge) FILTER (of_model AND better = 'second') AS models_second
+    FROM opinions
+    GROUP BY task, item
 ),
 central AS (
     SELECT task, criterion, quantile_disc(score, 0.95) - quantile_disc(score, 0.05) AS width
@@ -71,13 +86,17 @@ candidates AS (
     GROUP BY task, item
     UNION ALL
     SELECT
+        'preference', task, item, NULL, NULL, least(people_first, people_second), false,
+        'preferences differ'
+    FROM sides
+    UNION ALL
+    SELECT
         'preference', task, item, NULL, NULL,
-        least(
-            count(*) FILTER (better = 'first'), count(*) FILTER (better = 'second')
-        ),
-        false, 'preferences differ'
-    FROM opinions
-    GROUP BY task, item
+        CASE WHEN people_first > 0 THEN models_second ELSE models_first END
+        / (1 + models_first + models_second), false,
+        'models differ from people'
+    FROM sides
+    WHERE (people_first > 0) <> (people_second > 0)
     UNION ALL
     SELECT 'rank', task, item, NULL, NULL, max(rank) - min(rank), false, 'ranks differ'
     FROM used

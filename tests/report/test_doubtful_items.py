@@ -189,6 +189,32 @@ def test_a_huge_score_comes_first_though_it_makes_its_judges_z_scores_small():
     assert table["item"].to_pylist()[:2] == ["i03", "i07"]
 
 
+def test_preferences_of_people_that_models_contradict_come_after_those_of_people():
+    def row(segment: str, judge: str, preference: str, fate: str) -> dict[str, Any]:
+        return {"task": "t", "judge": judge, "preference": preference, "fate": fate,
+                "item_a": f"{segment}/x", "item_b": f"{segment}/y"}  # fmt: skip
+
+    judged = {
+        "agreed": ["a", "a", "a", "a"], "one model": ["a", "a", "b", "a"],
+        "both models": ["a", "a", "b", "b"], "a tie": ["tie", "tie", "b", "b"],
+        "people": ["a", "b", "a", "a"],
+    }  # fmt: skip
+    rows = [
+        row(segment, judge, preference, "measured" if judge.startswith("m") else "used")
+        for segment, preferences in judged.items()
+        for judge, preference in zip(("p1", "p2", "m1", "m2"), preferences, strict=True)
+    ]
+    inputs = {name: GOLD[name].empty() for name in ("labels", "label_distributions", "items")}
+    inputs["judgments"] = pa.Table.from_pylist(rows, GOLD["judgments"].schema)
+    table = QUERIES.table("report/doubtful_items", inputs, QUERIED["doubtful_items"])
+    segments = [item.split("/")[0] for item in table["item"].to_pylist()]
+    assert segments == ["people", "both models", "one model"]
+    assert table["reasons"].to_pylist() == [
+        "preferences differ",
+        *["models differ from people"] * 2,
+    ]
+
+
 def test_decisions_against_the_model_come_first():
     def row(item: str, label: str, model: str | None) -> dict[str, Any]:
         return {
