@@ -17,7 +17,7 @@ answers AS (
         ON
             j.task = c.task
             AND c.item
-            = coalesce(j.item, least(j.item_a, j.item_b) || ' | ' || greatest(j.item_a, j.item_b))
+            = coalesce(least(j.item_a, j.item_b) || ' | ' || greatest(j.item_a, j.item_b), j.item)
 ),
 places AS (
     SELECT

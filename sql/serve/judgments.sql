@@ -4,7 +4,7 @@
 WITH chosen AS (
     SELECT
         j.*,
-        coalesce(j.item, least(j.item_a, j.item_b) || ' | ' || greatest(j.item_a, j.item_b)) AS about,
+        coalesce(least(j.item_a, j.item_b) || ' | ' || greatest(j.item_a, j.item_b), j.item) AS about,
         answer_text(j) AS answer
     FROM judgments AS j
     WHERE
@@ -35,7 +35,9 @@ places AS (
         ) AS place
     FROM lineage AS l
     INNER JOIN shown AS s ON l.judgment_id = s.judgment_id AND l.fate = s.fate
-    WHERE ($task IS NULL OR l.task = $task) AND ($item IS NULL OR l.item = $item)
+    WHERE
+        ($task IS NULL OR l.task = $task)
+        AND ($item IS NULL OR l.item = $item OR contains($item, ' | '))
     GROUP BY l.judgment_id
 )
 SELECT

@@ -164,6 +164,7 @@ def test_a_pair_that_judges_fight_over(tmp_path):
         {"judge": f"w{n}", "segment": "s", "a": a, "b": b, "won": won}
         for a, b, wins in votes for n, won in enumerate(wins)
     ]  # fmt: skip
+    rows[0] |= {"a": "y", "b": "x", "won": "b"}  # shown in the other order
     fields = {"judge": "judge", "segment": "segment", "system_a": "a", "system_b": "b",
               "preference": "won"}  # fmt: skip
     document = {"campaign": "small", **OPEN, "sources": [

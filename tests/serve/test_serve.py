@@ -433,7 +433,8 @@ def test_a_campaign_of_scores_lists_items_by_how_far_judges_are_apart(tmp_path):
 
 def test_a_first_release_of_comparisons_lists_judgments_and_no_changes(tmp_path, client):
     names = ("item_a", "item_b", "judge", "preference")
-    rows = [dict(zip(names, ("x", "y", judge, "a"), strict=True)) for judge in ("ann", "bob")]
+    shown = [("x", "y", "ann", "a"), ("y", "x", "bob", "b")]  # in either order
+    rows = [dict(zip(names, row, strict=True)) for row in shown]
     document = {"campaign": "pairs", "sources": [
         {"path": "exports/*.csv", "format": "csv", "fields": {name: name for name in names}}],
         "tasks": [{"name": "*", "kind": "pairwise"}]}  # fmt: skip
@@ -441,6 +442,8 @@ def test_a_first_release_of_comparisons_lists_judgments_and_no_changes(tmp_path,
     page = first.get("/items").text
     assert "2 judgments" in text_of(page)
     assert links(page, "/diff") == []
+    (item,) = {*links(page, "/item?")}
+    assert len(links(first.get(item).text, "/row?")) == 2
     assert len(links(client.get("/items").text, "/diff")) == 1
 
 
