@@ -177,7 +177,8 @@ ITEMS = (
     option("--label", "only items with this label", "LABEL"),
     option("--judge", "only items that this judge judged, by the published name", "JUDGE"),
     option("--reason", "only items with this reason: uncertain, one judge, split votes, against "
-           "the votes, expert against model, no judgment counts", "REASON"),
+           "the votes, expert against model, no judgment counts, scores differ, preferences "
+           "differ, models differ from people, ranks differ", "REASON"),
     option("--rows", "items to show (default: 20)", "N", type=int, default=20),
     option("--output", "write all items there, with texts and votes", "FILE.csv|FILE.parquet",
            **OUTPUT),
@@ -306,7 +307,7 @@ COMMANDS = (
             FORGET),
     Command("trace", "trace", "show why an item has its label or score: judgments, fates, weights",
             "the release does not have the item or task, or cannot be read", TRACE),
-    Command("items", "items", "list items by what makes their labels doubtful",
+    Command("items", "items", "list items by what makes them doubtful",
             "the release cannot be read", ITEMS),
     Command("serve", "serve", "serve a local page of items, judges and raw rows",
             "the release cannot be read, or the port is taken", SERVE),

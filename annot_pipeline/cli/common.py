@@ -33,6 +33,11 @@ def typed(arguments: argparse.Namespace) -> str:
     return as_typed(arguments.campaign, arguments.sets)
 
 
+def chosen(arguments: argparse.Namespace, names: str) -> dict[str, Any]:
+    """Return arguments by their names, for a function that has the same parameters."""
+    return {name: getattr(arguments, name) for name in names.split()}
+
+
 def relative(line: str) -> str:
     """Return a line with paths as they are from the folder where the command was typed."""
     return re.sub(rf"(?<![\w/.-]){re.escape(str(Path.cwd()))}/", "", line)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from annot_pipeline.cli.common import Document, check_output, load, show, typed
+from annot_pipeline.cli.common import Document, check_output, chosen, load, show, typed
 from annot_pipeline.cli.render import fields, table, text
 from annot_pipeline.errors import counted
 
 SHOWN = "item label probability runner_up runner_up_probability=probability votes reasons text"
+TEXTS, MOST_CHARACTERS = ("item", "label", "runner_up", "votes", "text"), 60
+"""Columns of which long cells are cut, and where."""
 
 
 def run_items(arguments: argparse.Namespace) -> int:
@@ -19,10 +21,7 @@ def run_items(arguments: argparse.Namespace) -> int:
     campaign, path = load(arguments), arguments.output
     if path is not None:
         check_output(campaign, "items", path, (".csv", ".parquet"), [path])
-    items = list_items(
-        campaign, release=arguments.release, uncertain=arguments.uncertain, task=arguments.task,
-        label=arguments.label, judge=arguments.judge, reason=arguments.reason,
-    )  # fmt: skip
+    items = list_items(campaign, **chosen(arguments, "release uncertain task label judge reason"))
     if path is not None:
         write_items(items, path)
     document: Document = {
@@ -33,13 +32,17 @@ def run_items(arguments: argparse.Namespace) -> int:
     }
 
     def lines() -> Iterator[str]:
-        rows = [row | {"text": text(row["text"], 60)} for row in document["items"]]
-        title = f"{counted(document['n_items'], 'item')}, the least probable label first"
+        rows = [
+            row | {n: text(row[n], MOST_CHARACTERS) for n in TEXTS} for row in document["items"]
+        ]
+        n_none = items["label"].null_count
+        none = f" ({n_none:,} without a label)" * (0 < n_none < items.num_rows)
+        title = f"{counted(document['n_items'], 'item')}{none}, the most doubtful first"
         shown = "task " * (len({row["task"] for row in rows}) > 1) + SHOWN
         yield from table(title, rows, shown, most=len(rows))
         yield from fields(document, {"path": "all items"})
         if not rows:
-            yield "no item of a task of labels fits; the report lists scores and comparisons"
+            yield "no item fits: judges agree, or each item has one"
         elif document["path"] is None and len(rows) < document["n_items"]:
             yield "next: -o FILE.csv writes all of them, --rows N shows more"
         else:

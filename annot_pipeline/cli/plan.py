@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
-from annot_pipeline.cli.common import Document, load, show
+from annot_pipeline.cli.common import Document, chosen, load, show
 from annot_pipeline.cli.render import fields, table, text
 from annot_pipeline.errors import ConfigError, Problem, counted, printable
 
@@ -22,15 +22,12 @@ def run_plan(arguments: argparse.Namespace) -> int:
     """Say which differences of systems a design finds."""
     from annot_pipeline.commands.plan import PlanParams, plan_assumed, plan_release
 
-    chosen: dict[str, Any] = {
+    numbers: dict[str, Any] = {
         name: _numbers(name, written)
         for name in ("judges", "segments", "per_output")
         if (written := getattr(arguments, name)) is not None
     }
-    params = PlanParams(
-        **chosen, systems=arguments.systems, power=arguments.power,
-        difference=arguments.difference, price=arguments.price,
-    )  # fmt: skip
+    params = PlanParams(**numbers, **chosen(arguments, "systems power difference price"))
     if arguments.assume is not None:
         document = plan_assumed(_assumed(arguments.assume), params)
     elif arguments.campaign is None:

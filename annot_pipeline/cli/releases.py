@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from annot_pipeline.cli.common import Document, decision_text, load, say, show, typed
+from annot_pipeline.cli.common import Document, chosen, decision_text, load, say, show, typed
 from annot_pipeline.cli.render import fields, table
 from annot_pipeline.cli.status import excluded_lines, problem_lines
 from annot_pipeline.errors import ConfigError, Problem, counted
@@ -110,9 +110,8 @@ def run_forget(arguments: argparse.Namespace) -> int:
 
     campaign, name = load(arguments), typed(arguments)
     document = forget(
-        campaign, arguments.judge, because=arguments.because, by=arguments.by,
-        pinned=arguments.pinned, dry_run=arguments.dry_run, progress=say,
-    )  # fmt: skip
+        campaign, arguments.judge, **chosen(arguments, "because by pinned dry_run"), progress=say
+    )
     would = "would be " if arguments.dry_run else ""
     names = {"removed": f"releases {would}removed", "still_named": "still named, edit by hand"}
     names |= {"pinned": "pinned, so that the command stops without --pinned"}

@@ -1,9 +1,10 @@
-"""`annot items`: labelled items by what makes them doubtful, to look at or to judge again."""
+"""`annot items`: items by what makes them doubtful, to look at or to judge again."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
@@ -19,9 +20,12 @@ from annot_pipeline.storage.tables import read_table, write_table
 
 REASONS = (
     "uncertain", "one judge", "split votes", "against the votes", "expert against model",
-    "no judgment counts",
+    "no judgment counts", "scores differ", "preferences differ", "models differ from people",
+    "ranks differ",
 )  # fmt: skip
-"""Reasons to doubt a label, as sql/audit/items.sql gives them."""
+"""Reasons to doubt an item, as sql/audit/items.sql and sql/report/doubtful_items.sql give them."""
+OTHERS = {"most_labels": 0, "most_others": 1_000_000, "most_classes": 0}
+"""Parameters of the items without labels."""
 SPLIT = 2 / 3
 """Share of the votes below which they are split."""
 
@@ -36,7 +40,7 @@ def list_items(
     judge: str | None = None,
     reason: str | None = None,
 ) -> pa.Table:
-    """Return labelled items of a release, the least probable label first.
+    """Return items of a release: the least probable label first, then those on which judges differ.
 
     Parameters
     ----------
@@ -54,7 +58,8 @@ def list_items(
     -------
     pyarrow.Table
         ``task``, ``item``, ``label``, ``probability``, ``runner_up``, ``runner_up_probability``,
-        ``votes``, ``n_judges``, ``reasons``, ``text``; nulls where the release has none.
+        ``votes`` (without labels what judges say), ``n_judges``, ``reasons``, ``text``; nulls where
+        the release has none.
 
     Raises
     ------
@@ -77,7 +82,9 @@ def list_items(
     _refuse_unknown("judge", judge, chosen.table("judges")["judge"].to_pylist())
     labels = read_table(chosen.stored("labels"), ["label"])["label"]
     _refuse_unknown("label", label, labels.unique().to_pylist())
-    return queries.table("audit/items", {name: chosen.stored(name) for name in names}, parameters)
+    inputs: dict[str, Any] = {name: chosen.stored(name) for name in names}
+    inputs["doubtful"] = queries.table("report/doubtful_items", inputs, OTHERS)
+    return queries.table("audit/items", inputs, parameters)
 
 
 def _refuse_unknown(kind: str, name: str | None, allowed_names: Iterable[str]) -> None:

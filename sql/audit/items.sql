@@ -1,6 +1,8 @@
--- One row is an item of a task of labels, the most doubtful first: its label and runner-up, votes by
--- label, the text, and reasons to doubt it. Items of which no judgment counts have no label.
--- Inputs: labels, label_distributions, items, judgments, lineage (of the release).
+-- One row is an item, the most doubtful first: its label and runner-up, votes by label, the text, and
+-- reasons to doubt it. Items of which no judgment counts have no label. Then items without labels on which
+-- judges differ, in their order in doubtful: votes are what judges say, and how many do.
+-- Inputs: labels, label_distributions, items, judgments, lineage (of the release); doubtful
+-- (report/doubtful_items).
 -- Parameters: categorical (tasks), uncertain (whether only labels that are not certain), task, label, judge, reason (null:
 -- any), least_share (of votes, for a reason).
 WITH votes AS (
@@ -55,33 +57,73 @@ doubts AS (
             lambda x: x IS NOT NULL
         ) AS reasons
     FROM listed
+),
+answers AS (
+    SELECT
+        j.task,
+        coalesce(least(j.item_a, j.item_b) || ' | ' || greatest(j.item_a, j.item_b), j.item) AS item,
+        j.judge,
+        j.score,
+        answer_text(j) AS answer
+    FROM judgments AS j
+    WHERE j.fate IN ('used', 'measured') AND j.label IS NULL
+),
+counted AS (
+    SELECT a.task, a.item, a.answer, any_value(a.score) AS score, count(*) AS n
+    FROM answers AS a
+    SEMI JOIN doubtful AS o ON a.task = o.task AND a.item = o.item
+    GROUP BY a.task, a.item, a.answer
+),
+said AS (
+    SELECT
+        task,
+        item,
+        string_agg(
+            answer || CASE WHEN n > 1 THEN ' x' || n ELSE '' END, ', ' ORDER BY score, n DESC, answer
+        ) AS votes
+    FROM counted
+    GROUP BY task, item
+),
+differing AS (
+    SELECT
+        o.task, o.item, s.votes, o.text, o.kind, o.place, o.reasons,
+        (
+            SELECT count(DISTINCT a.judge) FROM answers AS a WHERE a.task = o.task AND a.item = o.item
+        ) AS n_judges
+    FROM doubtful AS o
+    LEFT JOIN said AS s ON o.task = s.task AND o.item = s.item
+    WHERE o.kind <> 'label'
+),
+every AS (
+    SELECT
+        l.task, l.item, l.label, l.probability, r.runner_up, r.runner_up_probability, v.votes,
+        l.n_judges, d.reasons, t.text, l.certain, '' AS kind, 0 AS place,
+        coalesce(l.probability, l.majority_share, 0) AS degree
+    FROM listed AS l
+    INNER JOIN doubts AS d ON l.task = d.task AND l.item = d.item
+    LEFT JOIN runner_ups AS r ON l.task = r.task AND l.item = r.item
+    LEFT JOIN votes AS v ON l.task = v.task AND l.item = v.item
+    LEFT JOIN texts AS t ON l.item = t.item
+    UNION ALL BY NAME
+    SELECT * REPLACE ([reasons] AS reasons) FROM differing
 )
 SELECT
-    l.task,
-    l.item,
-    l.label,
-    l.probability,
-    r.runner_up,
-    r.runner_up_probability,
-    v.votes,
-    l.n_judges,
-    array_to_string(d.reasons, ', ') AS reasons,
-    t.text
-FROM listed AS l
-INNER JOIN doubts AS d ON l.task = d.task AND l.item = d.item
-LEFT JOIN runner_ups AS r ON l.task = r.task AND l.item = r.item
-LEFT JOIN votes AS v ON l.task = v.task AND l.item = v.item
-LEFT JOIN texts AS t ON l.item = t.item
+    e.task, e.item, e.label, e.probability, e.runner_up, e.runner_up_probability, e.votes, e.n_judges,
+    array_to_string(e.reasons, ', ') AS reasons, e.text
+FROM every AS e
 WHERE
-    (NOT $uncertain OR NOT l.certain)
-    AND ($task IS NULL OR l.task = $task)
-    AND ($label IS NULL OR l.label = $label)
-    AND ($reason IS NULL OR list_contains(d.reasons, $reason))
+    (NOT $uncertain OR NOT e.certain)
+    AND ($task IS NULL OR e.task = $task)
+    AND ($label IS NULL OR e.label = $label)
+    AND ($reason IS NULL OR list_contains(e.reasons, $reason))
     AND (
         $judge IS NULL
         OR EXISTS (
             SELECT 1 FROM judgments AS j
-            WHERE j.judge = $judge AND j.task = l.task AND j.item = l.item
+            WHERE
+                j.judge = $judge AND j.task = e.task
+                AND e.item
+                = coalesce(least(j.item_a, j.item_b) || ' | ' || greatest(j.item_a, j.item_b), j.item)
         )
     )
-ORDER BY coalesce(l.probability, l.majority_share, 0), l.task, l.item
+ORDER BY e.kind, e.place, e.degree, e.task, e.item

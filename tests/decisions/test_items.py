@@ -86,7 +86,7 @@ def test_the_name_that_is_like_it_is_said(campaign, capsys):
 def test_the_command_writes_a_queue(campaign, tmp_path, capsys):
     queue = tmp_path / "queue.csv"
     assert main(["items", str(campaign.folder), "--rows", "2", "-o", str(queue)]) == 0
-    assert "19 items, the least probable label first" in capsys.readouterr().out
+    assert "19 items, the most doubtful first" in capsys.readouterr().out
     with queue.open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 19
@@ -141,3 +141,23 @@ def test_items_without_a_judgment_that_counts_are_listed(start_campaign):
         ("t", "i2", None), ("u", "k0", None),
     ]  # fmt: skip
     assert items(loaded, task="u") == ["k0"]
+
+
+def test_scores_and_pairs_are_listed_by_how_far_judges_differ(start_campaign, capsys):
+    scores = [("s", f"i{n}", "", "", f"w{j}", 50 + n + 20 * j * (n == 3), "")
+              for n in range(5) for j in range(2)]  # fmt: skip
+    pairs = [("p", "", *("xy" if judge == "w0" else "yx"), judge, "", won)
+             for judge, won in (("w0", "a"), ("w1", "b"), ("w2", "a"))]  # fmt: skip
+    names = ("task", "item", "item_a", "item_b", "judge", "score", "preference")
+    text = "".join(",".join(map(str, row)) + "\n" for row in (names, *scores, *pairs))
+    source = {"path": "exports/*.csv", "format": "csv", "fields": {name: name for name in names}}
+    tasks = [{"name": "s", "kind": "scalar"}, {"name": "p", "kind": "pairwise"}]
+    folder = start_campaign({"a.csv": text}, sources=[source], tasks=tasks)
+    rows = {row["item"]: row for row in list_items(load_campaign(folder)).to_pylist()}
+    assert next(iter(rows)) == "x | y"
+    assert (rows["x | y"]["votes"], rows["x | y"]["n_judges"]) == ("x is better x2, y is better", 3)
+    assert rows["i3"]["votes"] == "53, 73"
+    assert (rows["i3"]["reasons"], rows["i3"]["label"]) == ("scores differ", None)
+    assert main(["items", str(folder), "--reason", "scores differ"]) == 0
+    assert "53, 73" in capsys.readouterr().out
+    assert items(load_campaign(folder), uncertain=True) == []
