@@ -90,14 +90,13 @@ def accuracy_figures(judges: pa.Table) -> list[Drawn]:
             row for row in of_task.to_pylist() if row["accuracy"] is not None and row["n_judgments"]
         ]
         if scored:
-            svg = figures.judge_accuracy_svg(
-                [row["judge"] for row in scored],
-                _numbers(scored, "n_judgments"),
-                _numbers(scored, "accuracy"),
-                [row["verdict"] for row in scored],
-                float(np.median(_numbers(scored, "chance_accuracy"))),
-            )
+            names = ("judge", "n_judgments", "accuracy", "verdict")
+            who, n, share, verdicts = ([row[name] for row in scored] for name in names)
+            chance = float(np.median(_numbers(scored, "chance_accuracy")))
+            svg = figures.judge_accuracy_svg(who, n, share, verdicts, chance)
             shown = f"share right, {counted(len(scored), 'judge')}"
+            if out := of_task.num_rows - len(scored):
+                shown += f"; without {out:,} whose answers do not count"
             drawings.append(Drawn(f"Accuracy by the labels, {task}", svg, shown))
     return drawings
 

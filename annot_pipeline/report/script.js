@@ -36,6 +36,7 @@
       const cell = make(n ? "td" : "th", length > 240 && !content.querySelector("details") ? make("div", content, { className: "clamp", tabIndex: 0 }) : content);
       if (!n) cell.scope = "row";
       if (isNumber || length > 28) cell.className = isNumber ? "number" : "long";
+      if ("detail" in head.dataset) cell.classList.add("detail");
       if (exact) cell.dataset.v = exact;
       return cell;
     }), id ? { id } : {});
@@ -175,6 +176,23 @@
     words.replaceChildren(button);
   }
 
+  // columns of details wait for a button, so that a table fits on a screen
+  function foldColumns(table) {
+    const heads = [...table.tHead.rows[0].cells], n = heads.filter((head) => "detail" in head.dataset).length;
+    if (!n) return;
+    for (const row of [table.tHead.rows[0], ...table.tBodies[0].rows]) {
+      heads.forEach((head, column) => "detail" in head.dataset && row.cells[column].classList.add("detail"));
+    }
+    table.classList.add("folds");
+    const button = make("button", `Show ${n} more column${n > 1 ? "s" : ""}`, { type: "button", className: "show columns" });
+    button.addEventListener("click", () => {
+      table.classList.remove("folds");
+      button.remove();
+      heads.find((head) => "detail" in head.dataset).querySelector("button")?.focus();
+    });
+    table.parentElement.before(button);
+  }
+
   document.querySelectorAll("table[data-served]").forEach(linkRows);
   for (const table of document.querySelectorAll("table.sortable, table.search")) {
     const box = table.parentElement;
@@ -188,6 +206,7 @@
     }
     if (table.classList.contains("sortable")) sortable(table, live);
     if (restBox(table)) restButton(table);
+    foldColumns(table);
   }
 
   function openAround(element) {

@@ -403,6 +403,33 @@ def test_a_column_that_only_later_rows_need_is_shown_with_them(browser, tmp_path
         assert page.locator("caption").inner_text() == "Judges"
 
 
+def test_columns_of_details_wait_for_a_button_and_are_printed(browser, tmp_path):
+    rows = [(f"judge {n}", n / 7, n) for n in range(20)]
+    table = _pages().from_string(
+        '{% from "macros.html" import table %}'
+        '{{ table("Judges", ["judge", ("p", "p detail"), ("n", "count")], rows, true) }}'
+    )
+    html = f"<style>{STYLE}</style>{table.render(rows=rows)}<script>{SCRIPT}</script>"
+    (tmp_path / "table.html").write_text(f'<meta charset="utf-8">{html}')
+    with Visit(browser, tmp_path / "table.html") as page:
+        page.get_by_text("Show all 20 rows").click()
+        seen = page.locator("tr:last-child :is(th, td):visible")
+        assert seen.all_inner_texts() == ["judge", "n", "judge 19", "19"]
+        page.emulate_media(media="print")
+        assert seen.count() == 6
+        page.emulate_media(media="screen")
+        page.get_by_role("button", name="Show 1 more column").click()
+        assert [text.split()[0] for text in seen.all_inner_texts()[:3]] == ["judge", "p", "n"]
+        assert page.get_by_role("button", name="more column").count() == 0
+
+
+@pytest.mark.parametrize("name", ["example", "second"])
+def test_the_judges_of_one_kind_of_task_fit_on_a_desk(browser, reports, name):
+    with Visit(browser, reports[name], viewport={"width": 1440, "height": 900}) as page:
+        box = page.locator(".wide", has_text="Judges by task")
+        assert box.evaluate("e => e.scrollWidth <= e.clientWidth")
+
+
 def test_the_first_screen_says_whether_what_and_whom(browser, reports):
     """Verdict, four figures and the next commands stand above the fold of a laptop."""
     with Visit(browser, reports["example"]) as page:
