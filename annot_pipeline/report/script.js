@@ -56,6 +56,19 @@
     }
   }
 
+  // elsewhere changed labels lead to the items to doubt among them
+  function linkItems(table) {
+    if (served || table.dataset.served !== "cause") return;
+    const task = [...table.tHead.rows[0].cells].findIndex((head) => said(head) === "task");
+    const ofAll = said(table.caption).match(/In all rows:.*? task (.+?)(?:,|$)/)?.[1];
+    for (const { cells } of table.tBodies[0].rows) {
+      if (cells[0].querySelector("a, .cut")) continue;
+      const name = `item=${task < 0 ? ofAll : said(cells[task])}/${said(cells[0])}`;
+      if (items.some((row) => anchorOf(row) === name))
+        cells[0].replaceChildren(make("a", [...cells[0].childNodes], { href: `#${encodeURIComponent(name)}` }));
+    }
+  }
+
   function showAll(table) {
     if (!restBox(table)) return;
     table.classList.add("whole");
@@ -63,6 +76,7 @@
     table.tBodies[0].append(...restOf(table).map((cells) => rowOf(cells, heads)));
     restBox(table).remove();
     linkRows(table);
+    linkItems(table);
     const words = table.parentElement.nextElementSibling;
     if (words && words.classList.contains("rest")) words.remove();
   }
@@ -472,6 +486,7 @@
     data = unpacked;
     items = data.columns.item.map((_, n) => itemAt(n));
     list = doubtList();
+    document.querySelectorAll("table[data-served]").forEach(linkItems);
     if (location.hash.startsWith("#item")) follow();
   });
 })();

@@ -18,7 +18,7 @@ from annot_pipeline.report.render import _pages
 from annot_pipeline.report.report import SCRIPT, STYLE
 from tests.browser import chromium, violations
 from tests.conftest import Built, build_file
-from tests.report.report_pages import HOSTILE, LONG
+from tests.report.report_pages import HOSTILE, LONG, label_rows, labels_campaign
 
 PHONE, DESK = {"width": 360, "height": 740}, {"width": 1280, "height": 900}
 A4 = {"width": int((210 - 2 * 12) / 25.4 * 96), "height": int((297 - 2 * 12) / 25.4 * 96)}
@@ -487,6 +487,19 @@ def test_from_a_changed_label_to_its_cause_in_two_clicks(browser, reports):
         )
         assert page.locator("#changes a[href^='/cause']").count() == 0, "no server shows the page"
         assert page.locator("#judges a[href^='/judge']").count() == 0
+
+
+@pytest.mark.slow
+def test_changed_labels_lead_to_their_items_where_these_are_to_doubt(browser, tmp_path):
+    labels_campaign(tmp_path)
+    split = [
+        row | ({"label": "no"} if row["item"] == "item 7" and row["judge"] < "judge 4" else {})
+        for row in label_rows()
+    ]
+    report = labels_campaign(tmp_path, split).publication.release.folder / "report.html"
+    with Visit(browser, report) as page:
+        page.locator("#changes tbody th a", has_text="item 7").click()
+        assert page.locator("dialog h3").inner_text() == "item 7"
 
 
 def test_items_to_doubt_are_narrowed_by_task_label_and_reason(browser, reports):
