@@ -308,7 +308,11 @@
 
   function tableOf(caption, heads, rows) {
     const head = make("thead", make("tr", heads.map((name) => make("th", name, { scope: "col" }))));
-    const cells = (row) => row.map((cell, n) => (n ? make("td", cell) : make("th", cell, { scope: "row" })));
+    const cells = (row) => row.map((content, n) => {
+      const cell = n ? make("td", content) : make("th", content, { scope: "row" });
+      if (cell.textContent.length > 28) cell.className = "long"; // wraps on a phone too
+      return cell;
+    });
     const body = make("tbody", rows.map((row) => make("tr", cells(row))));
     const box = make("div", make("table", [make("caption", caption), head, body], { className: "plain" }),
       { className: "wide", tabIndex: 0, role: "group" });
