@@ -125,7 +125,7 @@ def _pages(
                 *_drift(change), *_cost(judge, costs.get(key, ())),
             ],
             "answers": [
-                (r["reference"], r["reference_answer"], r["model_answer"], r["n_items"], r["share"])
+                (r["reference_answer"], r["model_answer"], r["reference"], r["n_items"], r["share"])
                 for r in confusions.get(key, ())
             ],
         })  # fmt: skip

@@ -80,7 +80,7 @@ def rankings(contents: Contents) -> dict[str, Any]:
 
 
 TIMES = (
-    "task", "unit", "lengths", "words", "n", "mean", "median", "n_breaks", "mean_without_breaks",
+    "unit", "task", "lengths", "words", "n", "mean", "median", "n_breaks", "mean_without_breaks",
     "mean_per_word", "mean_per_word_without_breaks",
 )  # fmt: skip
 

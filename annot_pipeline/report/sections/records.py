@@ -60,7 +60,7 @@ def records(contents: Contents) -> dict[str, Any]:
         ],
         "n_left_out": excluded.total(),
         "excluded": [
-            (task, in_words(what), why, n) for (task, what, why), n in sorted(excluded.items())
+            (why, task, in_words(what), n) for (task, what, why), n in sorted(excluded.items())
         ],
         "ignored": [
             (source["name"], what, count)
