@@ -230,8 +230,9 @@ def roll_back(
         do = f"name {first_of(older)}" if older else f"{NONE_LEFT} annot build {campaign.typed}"
         pointer = releases.gold.pointer()
         if pointer and version not in ("latest", *(pointer.manifests.keys() - pointer.pruned)):
+            what = "pruned or forgotten" if version in pointer.pruned else "never published"
             title = f"{releases.gold.location()}: no release {version}"
-            raise StoreError(title, [Problem("V", "never published, pruned or forgotten", do=do)])
+            raise StoreError(title, [Problem("V", what, do=do)])
         old = releases.get(version)  # says where the folder of one is lost
         if old.version in (newest.version, restored):
             what = f"{newest.version} is the newest release"

@@ -280,6 +280,9 @@ def test_prune_leaves_a_release_to_go_back_to_after_a_rollback(campaign):
     assert roll_back(loaded, "v0001", because="x", by="ann", progress=silent).version == "v0005"
     kept = [row["version"] for row in prune(loaded, 1, progress=silent)["kept"]]
     assert kept == ["v0005"]
+    for version, why in (("v0002", "pruned or forgotten"), ("v0009", "never published")):
+        with pytest.raises(StoreError, match=f"no release {version}\n  V: {why}"):
+            back(campaign, version)
 
 
 def test_retracted_releases_do_not_count_as_releases_that_prune_keeps(campaign):
