@@ -59,7 +59,6 @@ from annot_pipeline.stages.shared.name_search import CellNames, reader_without_n
 from annot_pipeline.storage.archive import export_sha256
 from annot_pipeline.storage.files import TEMPORARY
 from annot_pipeline.storage.keys import pseudonym, published_digest
-from annot_pipeline.storage.marked_folder import WITHOUT_FORGOTTEN
 from annot_pipeline.storage.queries import Items, Queries, Tasks
 from annot_pipeline.storage.tables import (
     StoredTable,
@@ -172,10 +171,10 @@ def settle_judgments(context: StageContext) -> StageOutput[JudgmentMetrics]:
 
 def _empty_files(context: StageContext, record_files: pa.Table) -> list[str]:
     """Return exports without any row, but not those whose rows were all of forgotten people."""
-    empty = [row for row in record_files.to_pylist() if not row["rows"]]
-    copies = (context.store.root / WITHOUT_FORGOTTEN).glob("*") if empty else ()
-    emptied = {export_sha256(path) for path in copies}
-    return [row["source_file"] for row in empty if row["source_sha256"] not in emptied]
+    folder, rows = context.campaign.folder, record_files.to_pylist()
+    empty = {folder / row["source_file"]: row for row in rows if not row["rows"]}
+    copies = {f for f, r in empty.items() if f.is_file() and export_sha256(f) != r["source_sha256"]}
+    return [row["source_file"] for file, row in empty.items() if file not in copies]
 
 
 def _undeclared_models(
