@@ -59,6 +59,8 @@ def test_init_validate_build_status_releases(capsys, campaign, tmp_path):
     _, out, err = run(capsys, "build", tmp_path / "new", "--set", "gates.too_many_classes.warn=1")
     assert "nothing new; still v0001" in out
     assert "what --set says holds for this build" in out
+    _, out, _ = run(capsys, "build", tmp_path / "new", "--set", "privacy.new_key=true")
+    assert "what --set says" not in out, "a key is given up once: no setting of every build"
     assert "warn: class_identity" in err  # of a stage that is not run again
     state = document(capsys, "status", tmp_path / "new")
     assert state["release"]["version"] == "v0001"

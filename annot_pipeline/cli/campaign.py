@@ -165,9 +165,9 @@ def run_build(arguments: argparse.Namespace) -> int:
 def run_publish(arguments: argparse.Namespace) -> int:
     """Publish a candidate, or copy a release."""
     if (arguments.candidate is None) == (arguments.to is None):
-        do = "--candidate RUN publishes a candidate, --to PLACE copies a release"
-        problem = Problem("", "one of --candidate and --to is needed", do=do)
-        raise ConfigError("nothing says what to publish", [problem])
+        do = "--candidate RUN publishes a candidate; then --to PLACE copies the release"
+        problem = Problem("", "one of --candidate and --to is needed, not both", do=do)
+        raise ConfigError("what is to be published is not clear", [problem])
     if arguments.to is not None:
         return _share(arguments)
     from annot_pipeline.commands.decisions import publish_candidate
@@ -219,7 +219,7 @@ def _show_build(arguments: argparse.Namespace, publication: Publication, build: 
         if publication.published and (changes := text(ordered)):
             yield f"since {at(manifest, 'parent.version')}: {changes}"
         yield f"{news} {publication.release.version}: {document['path']}"
-        if arguments.sets:
+        if any(not each.startswith("privacy.new_key=") for each in arguments.sets):
             yield "what --set says holds for this build: write it into campaign.yaml to keep it"
         yield relative(f"next: open {folder / 'report.html'}")
         if publication.is_candidate:

@@ -54,7 +54,8 @@ def croissant(manifest: Mapping[str, Any]) -> dict[str, Any]:
     }
     return {
         "@context": CONTEXT, "@type": "sc:Dataset",
-        "conformsTo": "http://mlcommons.org/croissant/1.0", "name": title(manifest),
+        "conformsTo": [f"http://mlcommons.org/croissant/{of}1.0" for of in ("", "RAI/")],
+        "name": title(manifest),
         "description": described(manifest), "datePublished": manifest["created_at"],
         "version": f"{int(manifest['version'][1:])}.0.0", "isLiveDataset": False,
         "citeAs": citation(manifest), **{key: value for key, value in optional.items() if value},

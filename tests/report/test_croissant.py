@@ -54,6 +54,7 @@ def test_mlcroissant_finds_nothing_wrong(full_release, caplog):
 @pytest.mark.slow
 def test_the_rai_vocabulary_says_how_the_data_was_annotated(full_release, document):
     n_items = full_release.table("items").num_rows
+    assert "http://mlcommons.org/croissant/RAI/1.0" in document["conformsTo"]
     assert f"judgments of {n_items} items" in document["rai:annotationsPerItem"]
     assert "used" in document["rai:dataPreprocessingProtocol"]
     assert "pseudonyms" in document["rai:personalSensitiveInformation"]
