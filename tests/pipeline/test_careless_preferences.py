@@ -173,7 +173,7 @@ def test_labels_and_preferences_are_tested_apart(scope, stage_campaign):
     built = stage_campaign(
         exports, f"quality.scope={scope}", sources=[*sources(), of_labels], **NAMES
     )
-    found = {(row["task"], row["judge"]): row["verdict"] for row in built.rows("judges")}
-    assert found["better", "coin"] == "failed"
-    assert found["labels", "coin"] == ("failed" if scope == "campaign" else "passed")
-    assert {v for (_, judge), v in found.items() if judge != "coin"} == {"passed"}
+    by_task = {(row["task"], row["judge"]): row["verdict"] for row in built.rows("judges")}
+    assert by_task["better", "coin"] == "failed"
+    assert by_task["labels", "coin"] == ("failed" if scope == "campaign" else "passed")
+    assert {v for (_, judge), v in by_task.items() if judge != "coin"} == {"passed"}
