@@ -82,12 +82,12 @@ def unfinished(store: Path, typed: str) -> list[dict[str, str]]:
 def write_forgotten(store: Path, entry: Forgotten) -> None:
     """Add a person, once; what was decided first stays, and what is finished."""
     entries = {person.digest: person for person in read_forgotten(store)}
-    ReleaseLog(store, store).note_forgotten()
     first = entries.get(entry.digest, entry)
     releases = list(dict.fromkeys([*first.releases, *entry.releases]))
     finished = first.finished or entry.finished
     entries[entry.digest] = replace(first, releases=releases, finished=finished)
     write_json(store / FORGOTTEN, {"forgotten": [asdict(e) for e in entries.values()]})
+    ReleaseLog(store, store).note_forgotten()  # last: a list that the log misses stops all builds
 
 
 def forgotten_among(names: Iterable[str], people: Sequence[Forgotten], key: bytes) -> set[str]:
