@@ -24,7 +24,7 @@ from annot_pipeline.stages.build import STAGES, Build, Progress
 from annot_pipeline.stages.ingest.forgotten_rows import refuse_forgotten_item, rows_of_forgotten
 from annot_pipeline.stages.ingest.present_exports import excluded_copies, exports_among, exports_of
 from annot_pipeline.stages.ingest.raw_names import judge_names
-from annot_pipeline.stages.shared.name_search import holds_name, is_distinctive
+from annot_pipeline.stages.shared.name_search import holds_name
 from annot_pipeline.storage.archive import find_exports
 from annot_pipeline.storage.catalog import CATALOG, write_catalog
 from annot_pipeline.storage.exclusions import exclusions
@@ -133,7 +133,7 @@ def forget(
     lines = (exclusions(campaign, {c["name"]: c["digest"]}, c["because"]) for c in copies)
     document: dict[str, Any] = {"removed": removed, "elsewhere": ELSEWHERE, "dry_run": dry_run}
     document["exclude"] = {name: line for of_copy in lines for name, line in of_copy.items()}
-    is_set = is_distinctive(judge) and holds_name(kept_text(campaign.settings), [judge])
+    is_set = holds_name(kept_text(campaign.settings), [judge, entry.digest])
     if is_set:
         progress("warn: settings name the person: they are kept, so remove the name before")
     if dry_run:
@@ -162,8 +162,8 @@ def _person(
     key = judge_key(campaign.settings, campaign.store)
     names = judge_names(sorted(Store(campaign.store).records.glob("*.parquet")))
     judge = {pseudonym(key, name): name for name in names}.get(judge, judge)
-    decision = (decided.at, decided.by, decided.because)
-    entry = Forgotten(pseudonym(key, judge), fingerprint(key), *decision)
+    said = (decided.at, decided.by, decided.because)
+    entry = Forgotten(pseudonym(key, judge), fingerprint(key), *said)
     either = rf"(?<!\w)({re.escape(judge)}|{entry.digest})(?!\w)"
     if re.search(either, f"{decided.because}\n{decided.by}", re.IGNORECASE):
         problem = Problem("--because", "it names the person", do="say why without the name")

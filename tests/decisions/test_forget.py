@@ -31,6 +31,7 @@ from annot_pipeline.commands.validate import validate
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError, GateError, InputError, StoreError
 from annot_pipeline.storage.files import file_sha256
+from annot_pipeline.storage.keys import judge_key, pseudonym
 from annot_pipeline.storage.releases import Release, Releases
 from tests.audit.two_releases import SETTINGS, build
 from tests.conftest import stage_file, write_small_campaign
@@ -399,9 +400,12 @@ def test_validate_leaves_forgotten_people_out(campaign, monkeypatch):
     assert list((campaign / "store").glob("*.key")) == [campaign / "store" / "judge.key"]
 
 
-def test_a_name_in_the_settings_is_told_before(campaign, capsys):
+@pytest.mark.parametrize("is_pseudonym", [False, True])
+def test_a_name_in_the_settings_is_told_before(campaign, capsys, is_pseudonym):
     document = json.loads((campaign / "campaign.yaml").read_text())
-    document["judges"] = [{"name": PERSON, "kind": "human"}]
+    loaded = load_campaign(campaign)
+    shown = pseudonym(judge_key(loaded.settings, loaded.store), PERSON)
+    document["judges"] = [{"name": shown if is_pseudonym else PERSON, "kind": "human"}]
     (campaign / "campaign.yaml").write_text(json.dumps(document))
     assert forgotten(campaign, dry_run=True)["still_named"] == ["campaign.yaml"]
     assert main(["forget", str(campaign), PERSON, "--because", "asked", "--dry-run"]) == 0
