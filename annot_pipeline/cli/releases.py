@@ -125,11 +125,8 @@ def run_forget(arguments: argparse.Namespace) -> int:
             yield f"no release has the person; exports {would or 'are '}read without the person"
         yield from fields(document | {"removed": version_ranges(document["removed"])}, names)
         if loss := document.get("loss"):
-            judgments, items = (
-                counted(loss["judgments"], "judgment"),
-                counted(loss["items"], "item"),
-            )
-            yield f"{judgments} of {items} of {loss['release']} would be removed; labels may change"
+            lost = f"{counted(loss['judgments'], 'judgment')} of {counted(loss['items'], 'item')}"
+            yield f"{lost} of {loss['release']} would be removed; labels may change"
         yield from excluded_lines(document["exclude"], BY_HAND)
         yield f"next: {'the same without --dry-run' if would else 'annot verify ' + name}"
 

@@ -218,9 +218,8 @@ def publish(build: Build, *, candidate: bool = False, keep: bool = False) -> Pub
             if _is_within(cause, build.store.root):
                 raise cannot_write(build.store.root, cause, "store") from cause
             raise cannot_write(releases.gold.folder, cause, releases.gold.setting) from cause
-    outcome = (
-        f"{'published' if publication.published else 'nothing new:'} {publication.release.version}"
-    )
+    news = "published" if publication.published else "nothing new:"
+    outcome = f"{news} {publication.release.version}"
     if candidate:
         outcome = f"candidate {build.run[:SHORT]}: nothing was published"
     build.store.note_outcome(build.run, outcome)

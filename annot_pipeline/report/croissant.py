@@ -54,7 +54,7 @@ def croissant(manifest: Mapping[str, Any]) -> dict[str, Any]:
     }
     return {
         "@context": CONTEXT, "@type": "sc:Dataset",
-        "conformsTo": [f"http://mlcommons.org/croissant/{of}1.0" for of in ("", "RAI/")],
+        "conformsTo": [f"http://mlcommons.org/croissant/{v}" for v in ("1.0", "RAI/1.0")],
         "name": title(manifest),
         "description": described(manifest), "datePublished": manifest["created_at"],
         "version": f"{int(manifest['version'][1:])}.0.0", "isLiveDataset": False,

@@ -275,11 +275,11 @@ def test_prune_leaves_a_release_to_go_back_to_after_a_rollback(campaign):
     roll_back(loaded, "v0001", because="wrong", by="ann", progress=silent)
     roll_back(loaded, "v0002", because="right", by="ann", progress=silent)
     retract(loaded, "v0003", because="wrong", by="ann", progress=silent)
-    kept = [row["version"] for row in prune(loaded, 2, progress=silent)["kept"]]
-    assert kept == ["v0001", "v0002", "v0003", "v0004"]
+    stay = [row["version"] for row in prune(loaded, 2, progress=silent)["kept"]]
+    assert stay == ["v0001", "v0002", "v0003", "v0004"]
     assert roll_back(loaded, "v0001", because="x", by="ann", progress=silent).version == "v0005"
-    kept = [row["version"] for row in prune(loaded, 1, progress=silent)["kept"]]
-    assert kept == ["v0005"]
+    stay = [row["version"] for row in prune(loaded, 1, progress=silent)["kept"]]
+    assert stay == ["v0005"]
     for version, why in (("v0002", "pruned or forgotten"), ("v0009", "never published")):
         with pytest.raises(StoreError, match=f"no release {version}\n  V: {why}"):
             back(campaign, version)
