@@ -219,7 +219,8 @@ def _of_two_names(sheet: Sheet, choice: Choice) -> list[Answer]:
         ties = [v for v in column.counts if TIE_WORDS & {*names.words(v)}]
         named = sorted(column.counts.keys() - {*ties})
         others = [{*names.words(n)} for n in sheet.names if n != column.name]
-        if len(named) == 2 and all(any({*names.words(v)} <= o for o in others) for v in named):
+        are_named = all(any({*names.words(v)} <= o for o in others) for v in named)
+        if len(named) == 2 and are_named and not column.numeric_share:
             expression = column.mapping | {"map": dict.fromkeys(ties, "tie")} if ties else None
             why = f"names what won: {', '.join(named)}"
             sides = [(f"system_{s}", {"value": v}, why) for s, v in zip("ab", named, strict=True)]

@@ -33,7 +33,7 @@ MEASURED_TIME = WORDS["measured_time"]
 
 TRUTH_WORDS = frozenset({"gold", "golden", "truth", "true", "correct", "expected", "expert"})
 
-_PREFIX = re.compile(r"(input|answer|data)\.", re.IGNORECASE)
+_PREFIX = re.compile(r"\b(input|answer|data)\.", re.IGNORECASE)
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -27,7 +28,7 @@ from annot_pipeline.init.answers import (
 )
 from annot_pipeline.init.beliefs import weighed
 from annot_pipeline.init.cell_sets import set_answer
-from annot_pipeline.init.comparisons import OUTCOME_ROLES, comparison
+from annot_pipeline.init.comparisons import OUTCOME_ROLES, comparison, outcomes_of
 from annot_pipeline.init.objects import find_control, find_task
 from annot_pipeline.init.questions import (
     ColumnsByRole,
@@ -271,15 +272,16 @@ class _Reader:
         return next(iter(self.named("item") or recurring or varied), None)
 
     def _is_whole_thing(self, name: str) -> bool:
-        """Return whether no long text differs within a thing, but for comments."""
+        """Return whether no long text differs within a thing's outputs, but for comments."""
         texts = [
-            c for c in self.choice.offered()
-            if _is_free_text(c) and c.name != name and "answer" not in names.roles(c.name)
+            c.name for c in self.choice.offered()
+            if _is_free_text(c, more_than=self.sheet[name].n_distinct)
+            and c.name != name and "answer" not in names.roles(c.name)
+            and (c.name.startswith(MTURK_INPUT) or not roles.NO_ANSWER & {*names.words(c.name)})
         ]  # fmt: skip
-        return all(
-            roles.NO_ANSWER & {*names.words(c.name)} or self.sheet.determines(name, c.name)
-            for c in texts
-        )
+        key = (name, *(c.name for c in self.inputs().with_role("system")))
+        n = self.sheet.combinations(*key)
+        return all(self.sheet.combinations(*key, text) <= n for text in texts)
 
     def _judge_line(self, pairing: Pairing) -> Line:
         by_role = self.by_role.get("judge", ())
@@ -324,7 +326,9 @@ class _Reader:
         sheet = self.sheet
         things = [thing] if thing else []
         answers = roles.answer_columns(self.choice, things, None, None)
+        systems = [c.name for c in self.inputs().with_role("system") if c.n_distinct > 1]
         recurs = thing and sheet.combinations(thing) < len(sheet)
+        is_met_again = recurs and sheet.combinations(*things, *systems) < roles.ONCE * len(sheet)
         likely = [c.column.name for c in answers if not c.is_fixed or not recurs]
         likely = [n for n in likely if not self.is_mturk or n.startswith(MTURK_ANSWER)]
         offered = [c.name for c in self.choice.offered() if roles.may_be_judge(sheet, c)]
@@ -340,7 +344,7 @@ class _Reader:
         alike = [tuple(form) for form in forms.values() if len(form) > 1]
         options = [Option({"each": f, "judge": ("each",)}, "each column is a judge") for f in alike]
         options += [Option({"judge": (n,)}, roles.spoken(sheet[n])) for n in ranked]
-        if recurs or not thing or pairs_among(sheet.names):
+        if is_met_again or not thing or pairs_among(sheet.names):
             options.append(Option({"judge": ("anonymous",)}, "every row is another person's"))
         options.append(Option({"judge": ("=NAME",)}, "one judge, so named, gave all answers"))
         words = [sheet[n] for n in ranked if n not in one and not sheet[n].is_whole]
@@ -599,6 +603,11 @@ class _Reader:
         if any(self.by_role.get(role) for role in (*SIDES, *OUTCOME_ROLES)):
             text = "no column says which of two is better: its cells name neither side, nor a tie"
             raise NoJudgmentsError(text)
+        if self.view.shape == "numbered":
+            ends = {"1", "2"}
+            chosen = [c.name for c in self.choice.with_role("preference") if {*c.counts} == ends]
+            if chosen and {*self.sheet[OVER].counts} == ends:
+                raise NoJudgmentsError(f"{chosen[0]} says which of two is better")
         lines = self._what(pairing)
         if not lines and self.is_mturk:
             inputs = [c for c in self.inputs().offered() if c.n_distinct > 1]
@@ -608,6 +617,8 @@ class _Reader:
                 lines = [self.choice.claim(item).line("item")]
         answers = self._answers()
         task, tasks = self._task(lines)
+        if answers and not self._answers_given():
+            self.questions += self._compared_question(answers[0][0])
         if not lines:
             lines = [("item", "?", "")]
             self.questions.append(self._what_question())
@@ -618,6 +629,24 @@ class _Reader:
             answer = Answer("categorical", [("label", "?", "")], [])
             return [self._reading(answer, [*task, *lines], tasks)]
         return self._by_question(answers, [*task, *lines], tasks)
+
+    def _compared_question(self, answer: Column) -> list[Question]:
+        """Return the question whether two columns were compared, where answers say 1 or 2."""
+        rest = [n for n in self.sheet.names if n not in (answer.name, *self.judges, *self.things)]
+        for pair in pairs_among(rest):
+            sides = [self.sheet[pair.first], self.sheet[pair.second]]
+            outcomes, unknown = outcomes_of(answer, pair)
+            says_both = {"a", "b"} <= {*outcomes.values()} and not unknown
+            if says_both and sides[0].n_distinct > 2 and _share_values(sides):
+                compared = {"system_a": (pair.first,), "system_b": (pair.second,)}
+                options = [
+                    Option(compared | {"preference": (answer.name,)}, "these two were compared"),
+                    Option({"label": (answer.name,)}, "it is a label of one thing"),
+                ]
+                text = f"{pair.first} and {pair.second} hold the same values"
+                ask = f"Does {answer.name} say which of them is better?"
+                return [Question("label", text, options, ask)]
+        return []
 
     def _what_question(self) -> Question:
         ranked = roles.thing_columns(self.inputs())[:4]
@@ -924,7 +953,8 @@ class _Reader:
         answers = [c for c in named if c not in texts]
         if self.things:
             varied = [c for c in answers if not roles.are_fixed(self.sheet, self.things, c.name)]
-            answers = varied or answers
+            asked = [c for c in answers if any(c.counts.keys() <= v.counts.keys() for v in varied)]
+            answers = asked or answers  # to one of several, all may have said the same
         if texts and answers:
             self.notes.append(f"free text, no question: {', '.join(c.name for c in texts)}")
         return self._claimed(answers, truth)
@@ -1160,9 +1190,12 @@ def _is_part(name: str) -> bool:
     )
 
 
-def _is_free_text(column: Column) -> bool:
-    """Return whether hardly any answer repeats, and answers are longer than a few words."""
-    is_varied = 2 * column.n_distinct > len(column.filled)
+def _is_free_text(column: Column, *, more_than: float = math.inf) -> bool:
+    """Return whether hardly any answer repeats, and answers are longer than a few words.
+
+    Or more than so many are different.
+    """
+    is_varied = 2 * column.n_distinct > len(column.filled) or column.n_distinct > more_than
     return is_varied and column.numeric_share < 1 and column.mean_length > FREE_TEXT
 
 
@@ -1277,7 +1310,9 @@ def _on_one_scale(first: Answer, other: Answer) -> bool:
     return 2 * len(both) >= max(len(first.labels), len(other.labels))
 
 
-RATINGS = names.WORDS["ratings"]
+RATINGS = names.WORDS["ratings"] | names.WORDS["criteria"]
+CLASSES = names.WORDS["classes"]
+"""Words of columns whose numbers mostly stand for classes."""
 FEWEST_STEPS, FEWEST_PAIRS = 5, 30
 NEARER, SURELY = 0.75, 3.0
 """Distance of two judges' different answers, as a share of that of answers taken at random; and
@@ -1298,9 +1333,10 @@ def is_scale(sheet: Sheet, things: Sequence[str], column: Column) -> bool | None
     which they are, though not much.
     """
     column = without_abstentions(column)
-    is_named = bool(RATINGS & {*names.words(column.name)})
-    is_answer = "answer" in names.roles(column.name) and not is_named
-    if not things or (is_answer and len(things) == 1) or not has_steps(column):
+    words = {*names.words(column.name)}
+    is_named = bool(RATINGS & words)
+    is_class = bool(CLASSES & words) and not is_named
+    if not things or (is_class and len(things) == 1) or not has_steps(column):
         return False
     codes = sheet.codes(*things)
     cells = sheet.table.column(column.name).to_pylist()
@@ -1318,7 +1354,7 @@ def is_scale(sheet: Sheet, things: Sequence[str], column: Column) -> bool | None
     usual = np.average(gaps, weights=weights)
     error = np.sqrt(np.average((gaps - usual) ** 2, weights=weights) / beside.sum())
     is_near = bool(usual - apart >= SURELY * error)
-    if is_near and (is_named or (not is_answer and apart <= NEARER * usual)):
+    if is_near and (is_named or (not is_class and apart <= NEARER * usual)):
         return True
     return None if is_near or is_named else False
 

@@ -324,6 +324,7 @@ def answer_columns(
             or any(sheet.determines(i, column.name) for i in ids if i != column.name)
             or _is_crossed(sheet, thing, column.name, least=CROSSED if roles else 1)
         )
+        is_fixed |= len(thing) > 1 and any(sheet.determines(t, column.name) for t in thing)
         if column.is_unique and not (is_named or roles) and not is_measured(column):
             continue
         found.append(Candidate(column, is_named, in_things, in_judges, is_fixed))

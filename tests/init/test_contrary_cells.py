@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from annot_pipeline.init import OpenError, guess_campaign
+from annot_pipeline.init import OpenError, guess_campaign, names
 from annot_pipeline.init.questions import Question
 from tests.init.conftest import Guess, write_csv
 
@@ -252,3 +252,52 @@ def test_many_sentences_are_no_classes(tmp_path: Path) -> None:
     question = question_of(write_csv(tmp_path / "v.csv", rows))
     assert question.role == "label"
     assert "different sentences" in question.text
+
+
+def pairs_in_two_columns(first: tuple[str, str], second: tuple[str, str], answer: str) -> Rows:
+    """Two pictures of a scene, each a distortion and its level, of which an observer takes one."""
+    draw = random.Random(4)
+    rows: Rows = [("observer", "scene", *first, *second, answer)]
+    rows += [
+        (
+            f"o{n % 9}", f"s{draw.randint(1, 9)}",
+            *(part for _ in "ab" for part in (draw.choice("PQR"), draw.randint(1, 5))),
+            draw.randint(1, 2),
+        )
+        for n in range(600)
+    ]  # fmt: skip
+    return rows
+
+
+@pytest.mark.parametrize("answer", ["selected", "choice"])
+def test_numbers_of_columns_that_hold_the_same_are_asked_about(tmp_path: Path, answer: str) -> None:
+    rows = pairs_in_two_columns(("kind1", "level1"), ("kind2", "level2"), answer)
+    path = write_csv(tmp_path / "v.csv", rows)
+    with pytest.raises(OpenError, match="kind1 and kind2 hold the same values") as caught:
+        guess_campaign([path], tmp_path)
+    [question] = [q for q in caught.value.questions if q.role == "label"]
+    assert question.options[0].by_role == {
+        "system_a": ("kind1",), "system_b": ("kind2",), "preference": (answer,),
+    }  # fmt: skip
+    assert "hold the same" not in question_of(path, label=answer).text
+
+
+def test_one_judge_is_offered_first_where_each_output_has_one_answer(tmp_path: Path) -> None:
+    draw = random.Random(2)
+    rows: Rows = [("question_id", "model", "judge_score")]
+    rows += [(f"q{q}", f"m{m}", draw.randint(1, 10)) for q in range(30) for m in range(3)]
+    options = question_of(write_csv(tmp_path / "v.csv", rows)).options
+    assert [option.by_role["judge"] for option in options] == [("=NAME",)]
+
+
+def test_the_path_of_a_picture_is_what_was_judged(tmp_path: Path) -> None:
+    draw = random.Random(3)
+    rows: Rows = [("imagePath", "informative")]
+    rows += [(f"{n % 40}.jpg", draw.choice("abc")) for n in range(200)]
+    options = question_of(write_csv(tmp_path / "v.csv", rows)).options
+    assert [option.by_role["judge"] for option in options] == [("anonymous",), ("=NAME",)]
+
+
+def test_metadata_is_no_prefix() -> None:
+    assert names.words("metadata.chosen_model") == ["metadata", "chosen", "model"]
+    assert names.words("Input.sysId") == ["sys", "id"]

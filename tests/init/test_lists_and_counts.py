@@ -212,6 +212,47 @@ def test_a_text_beside_which_another_differs_is_not_the_item(
     assert len(guess(path, judge="=ann").used("item")) == 40  # both together, of one judge
 
 
+def batch(*, systems: bool) -> list[tuple[object, ...]]:
+    """Rows of a batch without workers: three explanations of a story, or one of each system."""
+    chance = random.Random(9)
+    header = ("Input.story_id", "Input.system", "Input.explanation", "Answer.wrong", "Answer.vague")
+    rows = [
+        (f"s{n % 20}", f"m{k}" * systems, f"explanation {k} of story {n % 20} in a few words",
+         chance.randint(0, 1), 0)
+        for n in range(100) for k in [n // 20 % 3]
+    ]  # fmt: skip
+    return [header, *rows]
+
+
+def test_the_explanation_that_was_shown_is_no_remark_of_a_judge(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    path = write_csv(tmp_path / "v.csv", batch(systems=False))
+    with pytest.raises(ConfigError, match="no column says what was judged"):
+        guess_campaign([path], tmp_path, by_role={"judge": ("anonymous",)})
+    fields = guess(write_csv(path, batch(systems=True)), judge="anonymous").fields()
+    assert (fields["system"], fields["segment"]) == ("Input.system", "Input.story_id")
+
+
+def test_a_question_of_a_batch_that_all_answer_alike_is_one(tmp_path: Path, guess: Guesses) -> None:
+    path = write_csv(tmp_path / "v.csv", batch(systems=True))
+    assert guess(path, judge="anonymous").used("task") == {("wrong",), ("vague",)}
+
+
+def test_what_a_question_of_two_systems_is_about_is_no_answer(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    chance = random.Random(5)
+    rows = [
+        (f"q{q}", f"m{m}", "abcd"[q % 7 % 4], "efgh"[q % 5 % 4], chance.randint(0, 9))
+        for q in range(60) for m in range(2)
+    ]  # fmt: skip
+    header = ("question_id", "model", "category", "difficulty", "judge_score")
+    path = write_csv(tmp_path / "v.csv", [header, *rows])
+    actual = guess(path, judge="=ann")
+    assert (actual.fields()["score"], "label" in actual.fields()) == ("judge_score", False)
+
+
 def by_question(*, named: bool) -> list[dict[str, Any]]:
     """Answers of systems to the questions of a passage, with the reviews of each."""
     chance = random.Random(8)

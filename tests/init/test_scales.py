@@ -27,9 +27,14 @@ def ratings(name: str, spread: float) -> list[tuple[object, ...]]:
     return [("doc", "system", "rater", name), *rows]
 
 
-@pytest.mark.parametrize("name", ["rating", "quality", "fluency"])
-def test_ratings_of_systems_are_scores(tmp_path: Path, guess: Guesses, name: str) -> None:
-    actual = guess(write_csv(tmp_path / "v.csv", ratings(name, 0.5 if name == "fluency" else 1.0)))
+@pytest.mark.parametrize(
+    ("name", "spread"), [("rating", 1.0), ("quality", 1.0), ("fluency", 1.3), ("answer", 0.5)]
+)
+def test_ratings_of_systems_are_scores(
+    tmp_path: Path, guess: Guesses, name: str, spread: float
+) -> None:
+    """Called a rating or a criterion, and judges are near; or they are much nearer than chance."""
+    actual = guess(write_csv(tmp_path / "v.csv", ratings(name, spread)))
     assert actual.fields()["score"] == name
     assert [(t.kind, t.scale) for t in actual.settings.tasks] == [("scalar", (1, 5))]
 
@@ -44,12 +49,14 @@ def class_codes(name: str) -> list[tuple[object, ...]]:
     return [("doc", "rater", name), *rows]
 
 
-@pytest.mark.parametrize("name", ["theme", "label", "category"])
+@pytest.mark.parametrize("name", ["theme", "label", "category", "value", "response"])
 def test_codes_of_classes_are_labels(tmp_path: Path, guess: Guesses, name: str) -> None:
     assert guess(write_csv(tmp_path / "v.csv", class_codes(name))).fields()["label"] == name
 
 
-@pytest.mark.parametrize(("name", "spread"), [("rating", 9.0), ("fluency", 1.3), ("answer", 0.5)])
+@pytest.mark.parametrize(
+    ("name", "spread"), [("rating", 9.0), ("fluency", 9.0), ("answer", 1.3), ("label", 0.5)]
+)
 def test_labels_or_scores_is_asked(
     tmp_path: Path, guess: Guesses, name: str, spread: float
 ) -> None:
@@ -60,6 +67,24 @@ def test_labels_or_scores_is_asked(
     [question] = error.value.questions
     assert [*map(str, question.options)] == [f"--score {name}", f"--label {name}"]
     assert guess(path, label=name).task_kinds == {"*": "categorical"}
+
+
+def sentences(name: str, spread: float) -> list[tuple[object, ...]]:
+    """Of 70 judges, 40 judge each sentence: nobody but the judge and the sentence is named."""
+    draw = random.Random(7)
+    rows = [
+        (f"p{j}", f"s{s}", min(5, max(1, round(draw.gauss(middle, spread)))))
+        for s in range(20) for middle in [draw.uniform(1, 5)] for j in draw.sample(range(70), 40)
+    ]  # fmt: skip
+    return [("participant_id", "sentence_id", name), *rows]
+
+
+@pytest.mark.parametrize(("name", "kind"), [("value", "scalar"), ("label", "categorical")])
+def test_numbers_of_one_thing_are_a_scale_where_judges_are_near_unless_called_classes(
+    tmp_path: Path, guess: Guesses, name: str, kind: str
+) -> None:
+    actual = guess(write_csv(tmp_path / "v.csv", sentences(name, 0.8)))
+    assert [t.kind for t in actual.settings.tasks] == [kind]
 
 
 def test_the_question_leaves_other_answers_as_they_are(tmp_path: Path) -> None:
@@ -105,3 +130,10 @@ def test_errors_beside_other_scores_are_noted(tmp_path: Path, guess: Guesses) ->
         write_csv(tmp_path / "v.csv", [(*header, "score"), *more]), score="errors,score"
     ).text
     assert "higher counts as better: if errors is bad" in " ".join(text.split())
+
+
+def test_a_scale_of_both_signs_ends_where_answers_do(tmp_path: Path, guess: Guesses) -> None:
+    header, *rows = ratings("rating", 1.0)
+    around = [(*row[:-1], int(str(row[-1])) - 3) for row in rows]
+    [task] = guess(write_csv(tmp_path / "v.csv", [header, *around])).settings.tasks
+    assert (task.kind, task.scale) == ("scalar", (-2, 2))
