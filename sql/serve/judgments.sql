@@ -14,7 +14,11 @@ WITH chosen AS (
         AND (
             $item IS NULL
             OR j.item = $item
-            OR $item = least(j.item_a, j.item_b) || ' | ' || greatest(j.item_a, j.item_b)
+            -- first what row groups cannot be: else all of them are read for an item that is no pair
+            OR (
+                contains($item, ' | ')
+                AND $item = least(j.item_a, j.item_b) || ' | ' || greatest(j.item_a, j.item_b)
+            )
         )
 ),
 shown AS (
