@@ -150,15 +150,19 @@ class _Site:
         if facts["page"] and not rows:
             raise _missing("no such page", asked["page"], "it is after the last")
         facts |= {"rows": rows, "chosen": chosen, "verdicts": VERDICTS}
+        if not rows:
+            facts["unknown"] = self.pages.listed("unknown", facts["version"], chosen, 0)
         if query == "judgments":
             facts["others"] = self.pages.listed("other_fates", facts["version"], chosen, 0)
         return query, facts
 
     def items(self, asked: dict[str, str]) -> tuple[str, dict[str, Any]]:
         """Show items by how doubtful they are; without labels, those with a score, or judgments."""
-        tables = self.pages.release(asked.get("release") or "latest").tables
-        lists = {"items": "labels", "scored": "scores", "judgments": "judgments"}
-        queries = (query for query, table in lists.items() if tables[table]["rows"])
+        release = self.pages.release(asked.get("release") or "latest")
+        kind = release.manifest["facts"]["kinds"].get(asked.get("task"))
+        lists = {"items": ("labels", "categorical"), "scored": ("scores", "scalar")}
+        queries = (query for query, (table, of_kind) in lists.items()
+                   if release.tables[table]["rows"] and kind in (None, of_kind))  # fmt: skip
         template, facts = self.listed(next(queries, "judgments"), asked)
         decided = self.decisions.read()
         for row in facts["rows"]:
@@ -277,9 +281,8 @@ def _templates() -> Environment:
         trim_blocks=True, lstrip_blocks=True,
         finalize=lambda v: text(v) if isinstance(v, str) and not isinstance(v, Markup) else v,
     )  # fmt: skip
-    environment.filters |= {
-        "attribute": attribute, "column": column, "number": number, "query": _query, "text": text,
-    }  # fmt: skip
+    filters = (attribute, column, number, text)
+    environment.filters |= {one.__name__: one for one in filters} | {"query": _query}
     environment.globals |= {
         "NUMBERS": NUMBERS, "row_and_line": row_and_line, "without_constants": without_constants,
     }  # fmt: skip

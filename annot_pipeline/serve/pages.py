@@ -15,7 +15,6 @@ from annot_pipeline.audit.diff.releases import diff_releases
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.campaign_file import kept_settings
 from annot_pipeline.errors import Problem, StoreError
-from annot_pipeline.exports.raw_rows import RawRows
 from annot_pipeline.stages.ingest.archived_lines import MOST_BYTES, released_lines
 from annot_pipeline.stages.ingest.opened_exports import open_export
 from annot_pipeline.stages.ingest.read_records import columns_by_field
@@ -43,6 +42,7 @@ LISTS = {
     "judges": ("judges", "task judge verdict dropped"),
     "judgments": ("judgments lineage labels", "task item judge fate answer"),
     "other_fates": ("lineage", "task item judge fate"),
+    "unknown": ("labels prevalence judges lineage", "label judge verdict fate"),
 }
 """Lists of rows, most doubtful first, by their query: the tables that it reads, and its filters."""
 
@@ -173,17 +173,12 @@ class Pages:
         )
         for chunk in opened.chunks:
             for index in (chunk.row == number).nonzero()[0].tolist():
-                cells = raw_cells(chunk, index)
+                cells = {name: col[index].as_py() or "" for name, col in chunk.columns.items()}
                 if not self.show_names:
                     cells = without_names(cells, columns_by_field(source))
                 return {"file": file, "row": number, "cells": cells,
                         "problem": chunk.problem[index].as_py()}  # fmt: skip
         raise StoreError(f"{file} has no such row", [Problem(f"row {number}", "not there")])
-
-
-def raw_cells(chunk: RawRows, index: int) -> dict[str, str]:
-    """Return the cells of a row by column, as text."""
-    return {name: column[index].as_py() or "" for name, column in chunk.columns.items()}
 
 
 def without_names(cells: Mapping[str, str], columns: Mapping[str, Sequence[str]]) -> dict[str, str]:
