@@ -303,7 +303,7 @@
     for (const [, answer, , , , , fate] of row.answers)
       if (!fate) counts.set(answer, (counts.get(answer) || 0) + 1);
     const most = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 4);
-    return most.map(([answer, n]) => `${short(data.answers[answer], 40)}${n === 1 ? "" : ` ${n}`}`).join(", ");
+    return most.map(([answer, n]) => `${short(data.answers[answer], 40)}${n === 1 ? "" : ` x${n}`}`).join(", ");
   }
 
   function tableOf(caption, heads, rows) {
@@ -471,7 +471,8 @@
       const same = columns.filter((column) => isSame(column) && column[1](visible[0]) !== "")
         .map(([name, value]) => `${name} ${short(value(visible[0]), 60)}`);
       const rows = visible.map((row) => shown.map(([, value, cell]) => (cell || value)(row)));
-      rowsBox.replaceChildren(tableOf(`Items to doubt${same.length ? `; in all rows: ${same.join(", ")}` : ""}`,
+      const which = list.shown.length > most ? "in the rows shown" : "in all rows";
+      rowsBox.replaceChildren(tableOf(`Items to doubt${same.length ? `; ${which}: ${same.join(", ")}` : ""}`,
         shown.map(([name]) => name), rows));
       if (list.shown.length > most)
         rowsBox.append(make("p", make("button", `Show ${Math.min(100, list.shown.length - most)} more`,

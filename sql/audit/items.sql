@@ -9,7 +9,7 @@ WITH votes AS (
     SELECT
         task,
         item,
-        string_agg(label || ' ' || votes, ', ' ORDER BY votes DESC, label) FILTER (votes > 0) AS votes
+        string_agg(label || ' x' || votes, ', ' ORDER BY votes DESC, label) FILTER (votes > 0) AS votes
     FROM label_distributions
     GROUP BY task, item
 ),

@@ -122,7 +122,7 @@ counted AS (
     WHERE votes > 0
 ),
 tallies AS (
-    SELECT task, item, string_agg(label || ' ' || votes, ', ' ORDER BY number) AS votes
+    SELECT task, item, string_agg(label || ' x' || votes, ', ' ORDER BY number) AS votes
     FROM counted
     WHERE number <= $most_classes
     GROUP BY task, item

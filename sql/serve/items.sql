@@ -28,7 +28,7 @@ votes AS (
     SELECT
         d.task,
         d.item,
-        string_agg(d.label || ' ' || d.votes, ', ' ORDER BY d.votes DESC, d.label)
+        string_agg(d.label || ' x' || d.votes, ', ' ORDER BY d.votes DESC, d.label)
             FILTER (d.votes > 0) AS votes,
         arg_max(d.label, (d.probability, d.label)) FILTER (d.label <> c.label) AS runner_up
     FROM label_distributions AS d

@@ -35,10 +35,10 @@ def test_the_least_probable_label_comes_first_with_votes_and_reasons(campaign):
     rows = {row["item"]: row for row in list_items(campaign).to_pylist()}
     assert len(rows) == 19
     assert {*list(rows)[:2]} == {"i16", "i18"}
-    assert rows["i16"]["votes"] == "a 2, b 2"
+    assert rows["i16"]["votes"] == "a x2, b x2"
     assert "split votes" in rows["i16"]["reasons"]
     assert "one judge" in rows["i18"]["reasons"]
-    assert rows["i17"]["votes"] == "b 3, a 1"
+    assert rows["i17"]["votes"] == "b x3, a x1"
     assert (rows["i0"]["label"], rows["i0"]["runner_up"]) == ("a", "b")
     assert rows["i0"]["text"] == "text 0"
     probabilities = [row["probability"] for row in rows.values()]
@@ -90,7 +90,7 @@ def test_the_command_writes_a_queue(campaign, tmp_path, capsys):
     with queue.open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 19
-    assert {row["item"]: row["votes"] for row in rows}["i16"] == "a 2, b 2"
+    assert {row["item"]: row["votes"] for row in rows}["i16"] == "a x2, b x2"
     assert main(["items", str(campaign.folder), "--json", "--rows", "1"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert (document["n_items"], len(document["items"])) == (19, 1)

@@ -503,6 +503,21 @@ def test_changed_labels_lead_to_their_items_where_these_are_to_doubt(browser, tm
         assert page.locator("dialog h3").inner_text() == "item 7"
 
 
+def test_what_the_first_items_share_is_not_said_of_all(browser, tmp_path):
+    """Of 30 items of which 20 are shown, that all have one label is not known."""
+    rows = [
+        {"item": f"i{item:02}", "judge": f"judge {n}", "label": "ab"[(n + (item > 24)) % 2]}
+        for item in range(30)
+        for n in range(2)
+    ]
+    report = labels_campaign(tmp_path, rows).publication.release.folder / "report.html"
+    with Visit(browser, report) as page:
+        caption = page.locator("#doubt caption")
+        assert "; in the rows shown: " in caption.inner_text()
+        page.locator("#doubt-list button", has_text="more").click()
+        assert "; in all rows: " in caption.inner_text()
+
+
 def test_items_to_doubt_are_narrowed_by_task_label_and_reason(browser, reports):
     with Visit(browser, reports["full"]) as page:
         form, rows = page.locator("#doubt form"), page.locator("#doubt tbody tr")

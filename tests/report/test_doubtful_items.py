@@ -112,7 +112,7 @@ def test_the_page_holds_every_item_with_the_line_of_each_answer(mixed):
     tone = data["tasks"].index("tone")
     pairs = [*zip(columns["task"], columns["item"], strict=True)]
     own = pairs.index((tone, "i4"))
-    assert columns["votes"][own] == "no 1, yes 1"
+    assert columns["votes"][own] == "no x1, yes x1"
     judges, answers, evidence, file, rows_of_file, offset, fates, n = data["answered"][str(own)]
     assert n == len(judges) == 2
     judge, answer, row = judges[0], answers[0], rows_of_file[0]
