@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from annot_pipeline.report.release_figures import best_systems
+from tests.comparison_campaigns.compared import preferences
 from tests.report.report_pages import rows, section
 from tests.scalar_campaigns.judged import Row, build_rows
 
@@ -98,3 +99,20 @@ def test_the_card_says_it_too(release):
     ]  # fmt: skip
     assert "systems of different components cannot be compared" in card
     assert "documents instead of segments" in card
+
+
+PAIRS = "judge,segment,a,b,won\n" + "".join(
+    f"j{n % 3},s{n},{'xy'[n % 2]},{'yx'[n % 2]},{'left' if n % 4 else 'right'}\n" for n in range(12)
+)
+
+
+def test_a_release_of_comparisons_alone_has_three_commands_and_no_empty_column(build_campaign):
+    release = preferences(build_campaign, PAIRS).publication.release
+    html = (release.folder / "report.html").read_text(encoding="utf-8")
+    first = html.partition('<pre class="command"><code>')[2].partition("</code>")[0]
+    assert [line.split()[1] for line in first.splitlines()] == ["verify", "serve", "items"]
+    table = html.split("<caption>Best systems by task")[1].split("</table>")[0]
+    heads = re.findall(r"<th scope=\"col\"[^>]*>(.*?)</th>", table)
+    cells = re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", table.split("<tbody>")[1])
+    assert len(cells) == len(heads)
+    assert all(cells), dict(zip(heads, cells, strict=True))

@@ -445,9 +445,8 @@ def next_commands(contents: Contents) -> list[str]:
     kinds, labels = contents.facts["kinds"], contents.labelled_in_all
     scales = [contents.task_settings(t).get("scale") for t in kinds if kinds[t] == "scalar"]
     warned = {check["name"] for check in manifest.get("checks", ()) if check["level"] != "pass"}
-    lines = []
-    if labels.n > labels.certain + labels.decided:
-        lines.append(f"annot items {campaign} --uncertain -o queue.csv    # labels to look at")
+    to_look_at = f"annot items {campaign} --uncertain -o queue.csv    # labels to look at"
+    lines = [to_look_at] * (labels.n > labels.certain + labels.decided)
     if parent and not (manifest.get("decision") or {}).get("forgets_person"):  # else it is gone
         lines.append(f"annot diff {campaign} {parent['version']} {version}    # what changed, why")
     if contents.tables["estimates"].num_rows:
@@ -457,7 +456,8 @@ def next_commands(contents: Contents) -> list[str]:
     if name := _doubtful_name(contents):
         lines.append(f"annot trace {campaign} {name}    # why it has its label or score")
     lines += [f"annot verify {campaign} {version}    # that nothing was altered",
-              f"annot serve {campaign}    # items, judges and raw rows"]  # fmt: skip
+              f"annot serve {campaign}    # items, judges and raw rows",
+              f"annot items {campaign}    # items on which judges differ"]  # fmt: skip
     return lines[:FEW]
 
 
