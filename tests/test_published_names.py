@@ -81,6 +81,19 @@ def test_a_cell_that_is_a_name_is_not_quoted_however_short_it_is():
         assert masked_reason(text, search, cells) == text
 
 
+def test_the_gate_says_whose_names_by_their_pseudonyms(build_campaign, tmp_path):
+    """The name is in the export, at the rows that lineage has of this judge: no message has it."""
+    with pytest.raises(GateError, match="published_names") as raised:
+        build_campaign({"a.csv": ROWS.replace("i3,", "A2XYZQ8KJ3LM0P,")})
+    text = str(raised.value)
+    assert "A2XYZQ8KJ3LM0P" not in text
+    [judge] = re.findall(r"judges (j[0-9a-f]{20}), \w", text)
+    [lineage] = tmp_path.rglob("candidates/*/v0001/lineage.parquet")
+    rows = pq.read_table(lineage).to_pylist()
+    own = {row["source_row"] for row in rows if row["judge"] == judge}
+    assert own == {n for n, line in enumerate(ROWS.split()) if "A2XYZQ8KJ3LM0P" in line}
+
+
 SHORT = ("erin", "bo_b2", "zz.9q", "1", "yes")
 """Judges; two of them are labels or numbers, too."""
 
@@ -308,6 +321,7 @@ def test_a_surname_in_what_the_campaign_writes_is_found(build_campaign, text):
     with pytest.raises(GateError, match="published_names") as raised:
         build_campaign({"a.csv": judged_by(AUTHORS)}, about={"description": text})
     assert "manifest.json (1 name)" in str(raised.value)
+    assert re.search(r"judges j[0-9a-f]{20}, manifest.json", str(raised.value))
 
 
 def test_words_that_are_not_searched_are_those_of_published_sentences():

@@ -155,7 +155,7 @@ def test_after_the_gate_published_names_status_and_validate_give_its_advice(caps
     assert "nothing was published; there is no release yet" in error
     for command in ("status", "validate"):
         step = next_step(capsys, command, campaign)
-        assert "remove the names from the other columns of exports" in step
+        assert "remove them from other columns" in step
 
 
 def test_after_a_failed_gate_status_names_the_commands_for_the_candidate(capsys, campaign):

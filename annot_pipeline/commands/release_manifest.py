@@ -20,6 +20,7 @@ from annot_pipeline.config.signature import digest, settings_hash, signature
 from annot_pipeline.contracts import FATES, GOLD, SCHEMA_VERSION, model_note
 from annot_pipeline.contracts.stage_metrics import StageMetrics
 from annot_pipeline.contracts.table import Column
+from annot_pipeline.errors import first_of
 from annot_pipeline.gates import RELEASE, run_gates
 from annot_pipeline.runtime.job_sizes import JobSizes
 from annot_pipeline.stages.agreement.metrics import AgreementMetrics
@@ -35,7 +36,7 @@ from annot_pipeline.stages.rankings.metrics import (
     SegmentRankMetrics,
     SystemRankMetrics,
 )
-from annot_pipeline.storage.keys import derive, present_key, same_names
+from annot_pipeline.storage.keys import derive, present_key, pseudonym, same_names
 from annot_pipeline.storage.manifest import stored_table
 from annot_pipeline.storage.manifest_changes import export_changes, release_figures, setting_changes
 from annot_pipeline.storage.published_settings import published_settings
@@ -323,6 +324,9 @@ def name_gates(
         The release would name judges who have pseudonyms.
     """
     metrics = names.metrics() if names else NO_NAMES
+    named: set[str] = set().union(*names.by_place.values()) if names else set()
+    if judges := sorted(pseudonym(build.key, name) for name in named):
+        metrics.places.insert(0, f"judges {first_of(judges)}")
     gates = run_gates(RELEASE, (), metrics.document(), build.campaign.settings.gates)
     if not may_fail and (cause := build.failed_gates(gates)):
         raise cause

@@ -219,8 +219,9 @@ RECORDS: tuple[Gate[Any], ...] = (
     Gate(
         "published_names", ReleaseMetrics, "release",
         "number of judges whose raw names the release would publish",
-        "remove the names from the other columns of exports, from file names or from settings; "
-        "then delete store/stages and build again, or set privacy.pseudonymize to false",
+        "find the names in exports, at the rows of these judges in the candidate's lineage; remove "
+        "them from other columns, from file names or settings; then delete store/stages and build "
+        "again, or set privacy.pseudonymize to false",
         measures.published_names, error=0,
     ),
     Gate(
