@@ -108,6 +108,23 @@ def test_names_are_shown_where_the_user_asks_for_them(small):
     assert re.search(r"judge \d", client.get(links(html, "/row?")[0]).text)
 
 
+def test_an_item_says_why_its_label_is_to_doubt(tmp_path):
+    split = [
+        row | ({"label": "yes" if n % 2 else "no"} if row["item"] == "item 3" else {})
+        for n, row in enumerate(label_rows())
+    ]
+    built = labels_campaign(tmp_path, [*split, {"item": "new", "judge": "judge 1", "label": "no"}])
+    client, in_words = client_of(folder_of(built)), {}
+    for row in built.rows("labels"):
+        page = client.get("/item", params={"task": row["task"], "item": row["item"]}).text
+        said = re.search(r"Label .*?(certain)(?:; to doubt: (.*?))?\. Since when", text_of(page))
+        in_words[row["item"]] = said[2] or ""
+        assert ("split votes" in in_words[row["item"]]) == (row["majority_share"] < 2 / 3)
+        against = row["label"] != row["majority_label"]
+        assert ("against the votes" in in_words[row["item"]]) == against
+    assert (in_words["item 3"], in_words["new"]) == ("split votes", "one judge")
+
+
 @pytest.mark.slow
 def test_a_changed_label_leads_to_its_cause(client):
     html = client.get("/diff").text
