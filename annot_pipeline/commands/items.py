@@ -24,8 +24,8 @@ REASONS = (
     "ranks differ",
 )  # fmt: skip
 """Reasons to doubt an item, as sql/audit/items.sql and sql/report/doubtful_items.sql give them."""
-OTHERS = {"most_labels": 0, "most_others": 1_000_000, "most_classes": 0}
-"""Parameters of the items without labels."""
+OTHERS = {"most_labels": 0, "most_others": 2**62, "most_classes": 0}
+"""Parameters of the items without labels: all of them."""
 SPLIT = 2 / 3
 """Share of the votes below which they are split."""
 
