@@ -216,6 +216,7 @@ def _draw_judges(result: Result, axes: Any) -> str:
     axes.plot(n, value, "o", label="judge")
     if column == "bias":
         axes.axhline(0, color="0.3", linestyle="--", label="no bias")
+        axes.legend(fontsize="small")
         return "Bias of judges"
     low, high = wilson_interval(value * n, n)
     axes.vlines(n, low, high, color="0.7")

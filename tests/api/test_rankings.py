@@ -128,6 +128,11 @@ def test_plots(points, votes):
 
 
 @pytest.mark.slow
+def test_a_plot_of_bias_says_what_its_line_is(points):
+    legend = annot.judges(points).plot().get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["judge", "no bias"]
+
+
 def test_a_plot_of_judges_names_those_whose_answers_do_not_count(votes):
     rng = np.random.default_rng(0)
     at_random = pd.DataFrame({"question": votes["question"].unique(), "worker": "dice"})
