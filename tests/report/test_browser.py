@@ -196,6 +196,24 @@ def test_the_first_print_is_as_wide_as_the_next(browser, reports, name):
         assert first == again
 
 
+def test_on_paper_a_figure_stays_on_a_sheet_and_a_word_in_one_piece(browser, tmp_path):
+    """A ranking of 70 systems was cut within a row; a narrow column had "pass" over "ed"."""
+    cells = ["✓ passed", *["a reason of several words"] * 15]
+    heads = "".join(f"<th scope=col>{n}</th>" for n in range(len(cells)))
+    row = "".join(f"<td>{cell}</td>" for cell in cells)
+    drawing = '<svg width="354" height="1500" viewBox="0 0 354 1500"><rect height="1500"/></svg>'
+    html = f"<figure><figcaption>Ranking</figcaption><div class=wide>{drawing}</div></figure>"
+    html += f"<div class=wide><table><thead><tr>{heads}</tr></thead><tr>{row}</tr></table></div>"
+    (tmp_path / "paper.html").write_text(f"<meta charset=utf-8><style>{STYLE}</style>{html}")
+    with Visit(browser, tmp_path / "paper.html", viewport=A4) as page:
+        page.emulate_media(media="print")
+        sheet = (279 - 2 * 12) / 25.4 * 96  # of Letter, within its margins
+        assert page.locator("figure").bounding_box()["height"] < sheet
+        lines = """cell => { const text = document.createRange(); text.selectNodeContents(cell);
+            return new Set([...text.getClientRects()].map(r => r.top)).size }"""
+        assert page.locator("td").first.evaluate(lines) <= 2, "the sign, and the word"
+
+
 def test_a_table_sorts_by_numbers_words_and_keyboard(browser, reports):
     with Visit(browser, reports["example"]) as page:
         table = page.locator("#judges table").first
