@@ -41,7 +41,7 @@ def run_items(arguments: argparse.Namespace) -> int:
         shown = "task " * (len({row["task"] for row in rows}) > 1) + SHOWN
         yield from table(title, rows, shown, most=len(rows))
         yield from fields(document, {"path": "all items"})
-        if not rows:
+        if not document["n_items"]:
             yield "no item fits: judges agree, or each item has one"
         elif document["path"] is None and len(rows) < document["n_items"]:
             yield "next: -o FILE.csv writes all of them, --rows N shows more"

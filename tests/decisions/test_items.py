@@ -96,6 +96,13 @@ def test_the_command_writes_a_queue(campaign, tmp_path, capsys):
     assert (document["n_items"], len(document["items"])) == (19, 1)
 
 
+def test_no_row_asked_for_is_not_no_item(campaign, capsys):
+    assert main(["items", str(campaign.folder), "--rows", "0"]) == 0
+    shown = capsys.readouterr().out
+    assert "no item fits" not in shown
+    assert shown.startswith("next: -o FILE.csv writes all of them")
+
+
 def test_a_label_that_no_item_has_is_refused_with_the_labels_there_are(campaign, capsys):
     assert main(["items", str(campaign.folder), "--label", "c"]) == 2
     message = capsys.readouterr().err
