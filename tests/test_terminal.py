@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import pty
 import re
@@ -223,6 +224,15 @@ def test_every_command_fits_a_terminal_and_gives_a_pipe_plain_text(
         whole = " ".join(" ".join(lines).split())
         for words in SENTENCES.get(name, ()):
             assert words in (whole if columns == 80 else shown), "a wide terminal breaks no line"
+
+
+def test_the_schema_is_json_on_a_narrow_terminal(monkeypatch):
+    """Lines were divided within texts: what one copied was no JSON."""
+    stream = Tty()
+    monkeypatch.setattr(sys, "stdout", stream)
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["schema"]) == 0
+    assert json.loads(ESCAPE.sub("", stream.getvalue()))["title"]
 
 
 def test_no_color_is_heeded_by_commands(monkeypatch, labels_folder):

@@ -27,8 +27,8 @@ STYLES |= {"published": "green"}
 """Styles of lines by their first word."""
 ITERATIONS = re.compile(r"(: iteration \d|; the label model took up to [\d,]+ iteration).*")
 """What a message says of iterations, which is told with -v alone."""
-TO_COPY = re.compile(r" *(annot|open|dagster) |next: (.* )?(annot|open) |.*(^| )# ")
-"""Commands, and lines of a file, which are not divided."""
+TO_COPY = re.compile(r" *(annot|open|dagster) |next: (.* )?(annot|open) |.*(^| )# |\s*\"")
+"""Commands, and lines of a file or of JSON, which are not divided."""
 
 
 class Terminal:
