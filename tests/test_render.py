@@ -58,6 +58,17 @@ def test_long_texts_are_cut_and_digits_can_be_more():
     assert text(0.6540712, digits=6) == "0.654071"
 
 
+def test_a_name_of_10_kb_does_not_fill_a_terminal(monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "80")
+    rows = [{"label": "x" * 10_240, "n": 1, "do": "a step " * 60}]
+    lines = list(table("t", rows, "label n do", below=["do"]))
+    assert all(len(line) <= 80 for line in lines[:-1])
+    assert len(lines) < 10
+    assert "…" in "".join(lines)
+    assert lines[-1].count("a step") == 60, "sentences under a row are whole"
+
+
 def test_cells_are_whole():
     name = "generaltest2022.en-liv.hyp.TAL-SJTU.liv.txt, of the segment 221"
     assert list(table("t", [{"item": name}], "item"))[2] == f"  {name}"

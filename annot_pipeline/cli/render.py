@@ -19,6 +19,8 @@ MOST_ROWS = 12
 LONGEST = 1000
 """Characters of a text: longer ones are cut."""
 
+LINES = 3
+"""Lines of the terminal to which a cell is cut, as if it stood alone."""
 NARROWEST = 12
 """Characters that a text has in a line where a table does not fit on the terminal."""
 
@@ -85,16 +87,15 @@ def table(
     """
     if not rows:
         return
-    if title:
-        yield title
-    columns = []
+    yield from [title] if title else []
+    columns, room = [], terminal_columns() - len("  ")
     for path, heading in _headings(names).items():
         values = [at(row, path) for row in rows[:most]]
-        cells = [text(value, digits=digits) for value in values]
+        longest = LONGEST if heading in below else min(LONGEST, LINES * room)
+        cells = [text(value, longest, digits) for value in values]
         if any(cells):
             is_number = all(isinstance(value, (int, float)) or value is None for value in values)
             columns.append(Column([heading, *cells], is_number))
-    room = terminal_columns() - len("  ")
     under = [c for c in columns if c.cells[0] in below] if width_of(columns) > room else []
     shown, left_out = fit([column for column in columns if column not in under], room)
     for position in range(len(rows[:most]) + 1):
