@@ -471,7 +471,9 @@
       const same = columns.filter((column) => isSame(column) && column[1](visible[0]) !== "")
         .map(([name, value]) => `${name} ${short(value(visible[0]), 60)}`);
       const rows = visible.map((row) => shown.map(([, value, cell]) => (cell || value)(row)));
-      const which = list.shown.length > most ? "in the rows shown" : "in all rows";
+      const ofAll = columns.filter(isSame).every(([, value]) =>
+        list.shown.every((row) => value(row) === value(visible[0])));
+      const which = ofAll ? "in all rows" : "in the rows shown";
       rowsBox.replaceChildren(tableOf(`Items to doubt${same.length ? `; ${which}: ${same.join(", ")}` : ""}`,
         shown.map(([name]) => name), rows));
       if (list.shown.length > most)
