@@ -162,17 +162,13 @@ def _plan(
     go = [v for v in versions if v not in stay]
     progress("looking at what the releases that stay, and the exports, need")
     digests = SourceDigests(Store(campaign.store), campaign.settings)
-    retained_digests = {
-        sha256 for version in stay for sha256 in _exports_of(releases.get(version), digests)
-    }
-    retained_digests |= {sha256 for _, _, sha256 in present_exports(campaign, missing_ok=True)}
     refuse_absent(campaign, releases, abandoned)
-    retained_digests |= _of_others(campaign, abandoned, digests)
-    retained_digests |= _of_last_build(Store(campaign.store))
     candidates = Candidates(campaign.store, campaign.typed)
-    retained_digests |= {
-        sha256 for run in candidates.runs() for sha256 in _exports_of(candidates.get(run), digests)
-    }
+    needing = [*map(releases.get, stay), *map(candidates.get, candidates.runs())]
+    needing += _of_others(campaign, abandoned)
+    retained_digests = {sha256 for release in needing for sha256 in _exports_of(release, digests)}
+    retained_digests |= {sha256 for _, _, sha256 in present_exports(campaign, missing_ok=True)}
+    retained_digests |= _of_last_build(Store(campaign.store))
     archive = Store(campaign.store).archive
     sizes = {path: path.stat().st_size for path in sorted(archive.glob("??/*")) if _is_kept(path)}
     unneeded = [path for path in sizes if path.name not in retained_digests]
@@ -214,17 +210,13 @@ def _exports_of(release: Release, digests: SourceDigests) -> set[str]:
     return {sha256 for sha256 in sha256_by_name.values() if sha256}
 
 
-def _of_others(
-    campaign: LoadedCampaign, abandoned: AbandonedGold, digests: SourceDigests
-) -> set[str]:
-    """Return exports of releases elsewhere that this store feeds: they all stay."""
+def _of_others(campaign: LoadedCampaign, abandoned: AbandonedGold) -> list[Release]:
+    """Return releases elsewhere that this store feeds: their exports all stay."""
     golds = [
         Releases.at(location, campaign.store, store=campaign.store)
         for location in other_gold(campaign, abandoned)
     ]
-    return {
-        s for other in golds for v in other.versions() for s in _exports_of(other.get(v), digests)
-    }
+    return [other.get(version) for other in golds for version in other.versions()]
 
 
 def _of_last_build(store: Store) -> set[str]:
