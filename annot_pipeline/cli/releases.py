@@ -96,12 +96,13 @@ def run_retract(arguments: argparse.Namespace) -> int:
     from annot_pipeline.commands.decisions import retract
 
     campaign, name = load(arguments), typed(arguments)
-    version = retract(
+    version, copies = retract(
         campaign, arguments.version, because=arguments.because, by=arguments.by, progress=say
     )
-    document = {"campaign": campaign.settings.campaign, "version": version}
-    lines = [f"retracted {version}: load_gold warns of it", f"next: annot releases {name}"]
-    return show(arguments, document, lambda: lines)
+    document = {"campaign": campaign.settings.campaign, "version": version, "copies": copies}
+    lines = [f"retracted {version}: load_gold warns of it"]
+    lines += [f"{v} has its content: annot retract or annot rollback that too" for v in copies]
+    return show(arguments, document, lambda: [*lines, f"next: annot releases {name}"])
 
 
 def run_forget(arguments: argparse.Namespace) -> int:

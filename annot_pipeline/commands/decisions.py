@@ -6,7 +6,7 @@ import getpass
 import json
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -224,9 +224,9 @@ def roll_back(
     releases, store = Releases.for_campaign(campaign), Store(campaign.store)
     with _publishing(campaign, releases, progress):
         newest, retracted = releases.get(), releases.retracted()
-        restored = (newest.manifest.get("decision") or {}).get("restored")
-        refused = {newest.version, restored, *retracted}
-        older = [v for v in releases.versions()[::-1] if v not in refused]
+        present = _origins(releases, newest.version)
+        refused = {*present, *retracted}
+        older = [v for v in releases.versions()[::-1] if refused.isdisjoint(_origins(releases, v))]
         do = f"name {first_of(older)}" if older else f"{NONE_LEFT} annot build {campaign.typed}"
         pointer = releases.gold.pointer()
         if pointer and version not in ("latest", *(pointer.manifests.keys() - pointer.pruned)):
@@ -234,12 +234,14 @@ def roll_back(
             title = f"{releases.gold.location()}: no release {version}"
             raise StoreError(title, [Problem("V", what, do=do)])
         old = releases.get(version)  # says where the folder of one is lost
-        if old.version in (newest.version, restored):
+        if old.version in present:
             what = f"{newest.version} is the newest release"
-            what += f", with the content of {restored}" * (old.version == restored)
+            what += f", with the content of {old.version}" * (old.version != newest.version)
             raise ConfigError("there is nothing to go back to", [Problem("V", what, do=do)])
-        if mark := retracted.get(version):
-            problem = Problem("", f"{mark.by} retracted it: {mark.because}", do=do)
+        for origin in [each for each in _origins(releases, version) if each in retracted]:
+            mark = retracted[origin]
+            what = f"{mark.by} retracted {origin}" + ", whose content it has" * (origin != version)
+            problem = Problem("", f"{what}: {mark.because}", do=do)
             raise StoreError(f"{version} is not to be used", [problem])
         refuse_other_key(campaign.settings, campaign.store, old.manifest)
         old.check()
@@ -252,6 +254,15 @@ def roll_back(
         renew_catalog(campaign, releases, progress)
         Candidates(store.root).clear()
     return release
+
+
+def _origins(releases: Releases, version: str) -> list[str]:
+    """Return a release, and those whose content it has by rollbacks."""
+    origins = [version]
+    with suppress(StoreError):  # there is no release "", as that of decisions which restore none
+        while decided := releases.get(origins[-1]).manifest.get("decision"):
+            origins.append(decided["restored"])
+    return [*filter(None, origins)]
 
 
 def _dropped(old: Release, newest: Release) -> dict[str, str]:
@@ -288,8 +299,10 @@ def _restore(
 
 def retract(
     campaign: LoadedCampaign, version: str, *, because: str, by: str | None, progress: Progress
-) -> str:
+) -> tuple[str, list[str]]:
     """Mark a release as not to be used: `load_gold` warns of it, the catalog leaves it out.
+
+    Returns it, and the releases that have its content by rollbacks and are not marked.
 
     Raises
     ------
@@ -312,7 +325,8 @@ def retract(
             raise ConfigError(f"{release.version} is not to be used already", [problem])
         releases.retract(release.version, Retraction(decided.at, decided.by, decided.because))
         renew_catalog(campaign, releases, progress)
-    return release.version
+        others = [v for v in releases.versions() if v not in releases.retracted()]
+    return release.version, [v for v in others if release.version in _origins(releases, v)]
 
 
 @contextmanager

@@ -268,6 +268,22 @@ def test_only_releases_that_a_rollback_takes_are_offered(campaign):
         back(campaign, "v0002")
 
 
+def test_releases_with_the_content_of_a_retracted_one_are_named_and_not_gone_back_to(
+    campaign, capsys
+):
+    for version in ("v0001", "v0002"):  # v0003 has the content of v0001
+        back(campaign, version)
+    assert main(["retract", str(campaign), "v0001", "--because", "a flood", "--by", "ann"]) == 0
+    said = capsys.readouterr().out
+    assert "v0003 has its content: annot retract or annot rollback that too\n" in said
+    with pytest.raises(StoreError, match="v0003 is not to be used") as error:
+        back(campaign, "v0003")
+    [problem] = error.value.problems
+    assert problem.what == "ann retracted v0001, whose content it has: a flood"
+    assert "no release is left to go back to" in problem.do
+    assert Releases(campaign / "gold").get().version == "v0004"
+
+
 @pytest.mark.slow
 def test_prune_leaves_a_release_to_go_back_to_after_a_rollback(campaign):
     """The newest and the release whose content it has are one: nothing was left but these."""

@@ -39,7 +39,7 @@ JSON = {
     "`failed_build`, `refused_folders`, `exposed_secrets`, `excluded`, `unpointed`, `build_due`",
     "releases": "`releases`, `forgotten` (at, by, because, finished), `rolled_back`",
     "rollback": "`campaign`, `version`, `restored`, `path`, `dropped_exports`, `exclude`",
-    "retract": "`campaign`, `version`",
+    "retract": "`campaign`, `version`, `copies` (releases with its content that are not marked)",
     "forget": "`campaign`, `release`, `removed`, `elsewhere`, `exclude`, `dry_run`; "
     "with `--dry-run`: `rows` (by archived export), `pinned` (which stop it), "
     "`loss` (release, judgments, items)",
