@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from annot_pipeline.cli.arguments import INIT_ROLES
-from annot_pipeline.cli.common import Document, load, relative, say, show, terminal, typed
+from annot_pipeline.cli.common import Document, chosen, load, relative, say, show, terminal, typed
 from annot_pipeline.cli.render import at, fields, table, text
 from annot_pipeline.cli.terminal import write
 from annot_pipeline.errors import AnnotError, ConfigError, Problem, counted, counted_kind
@@ -158,8 +158,8 @@ def run_build(arguments: argparse.Namespace) -> int:
         return _show_build(arguments, *run_in_process(campaign, say))
     from annot_pipeline.commands.build import build_release
 
-    candidate, keep = arguments.candidate, arguments.keep
-    return _show_build(arguments, *build_release(campaign, say, candidate=candidate, keep=keep))
+    options = chosen(arguments, "candidate keep")
+    return _show_build(arguments, *build_release(campaign, say, **options))
 
 
 def run_publish(arguments: argparse.Namespace) -> int:
@@ -172,11 +172,11 @@ def run_publish(arguments: argparse.Namespace) -> int:
         return _share(arguments)
     from annot_pipeline.commands.decisions import publish_candidate
 
-    publication, build = publish_candidate(
-        load(arguments), arguments.candidate, arguments.accept, because=arguments.because,
-        by=arguments.by, progress=say,
-    )  # fmt: skip
-    return _show_build(arguments, publication, build)
+    decided = chosen(arguments, "because by")
+    published = publish_candidate(
+        load(arguments), arguments.candidate, arguments.accept, **decided, progress=say
+    )
+    return _show_build(arguments, *published)
 
 
 def _share(arguments: argparse.Namespace) -> int:
