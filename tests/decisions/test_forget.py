@@ -559,6 +559,28 @@ def test_a_name_is_seen_in_any_encoding_and_behind_escapes(tmp_path, form):
         forgotten(folder, name)
 
 
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_an_export_of_the_person_alone_without_a_header_loses_all_rows(tmp_path, ending):
+    """What was left was empty, which meant that the export has no rows of the person."""
+    header, *rows = (line.split(",") for line in ROWS.splitlines())
+    lines = [f"{json.dumps(dict(zip(header, row, strict=True)))}\n" for row in rows]
+    theirs = [line for line in lines if PERSON in line]
+    folder = write_export(tmp_path / "campaign", "a.jsonl", "".join(lines).encode(), format="jsonl")
+
+    def add(name: str, text: str) -> None:
+        pack = gzip.compress if ending else bytes
+        (folder / "exports" / f"{name}.jsonl{ending}").write_bytes(pack(text.encode()))
+
+    add("b", "".join(theirs).replace(': "i', ': "k'))
+    build_release(load_campaign(folder), silent)
+    assert forgotten(folder)["release"] == "v0002"
+    assert named_in(folder, PERSON) == []
+    add("c", "".join(theirs).replace(': "i', ': "m'))  # a later one
+    build_release(load_campaign(folder), silent)
+    assert named_in(folder, PERSON) == []
+    assert load_gold(folder / "gold", "labels").num_rows == 6
+
+
 @pytest.mark.slow
 def test_dictionaries_of_parquet_lose_the_name(tmp_path):
     judges = pa.array([PERSON, "w0"] * 6).dictionary_encode()

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from itertools import count
-from pathlib import Path
 from string import punctuation
 from typing import Any
 
@@ -43,6 +42,9 @@ from annot_pipeline.storage.marked_folder import WITHOUT_FORGOTTEN
 WORKED_ON_BY = {"annotators", "comment_authors", "drafts", "last_created_by", "updated_by"}
 """Keys of Label Studio, read by nobody here, that name people who worked on a task."""
 
+COPY = 2
+"""Format of copies: since 2 those that lose all rows hold a line end, an empty one means none."""
+
 
 def without_forgotten(
     campaign: LoadedCampaign, source: Source, export: MatchedExport, people: Sequence[Forgotten]
@@ -58,16 +60,15 @@ def without_forgotten(
         return export
     key = judge_key(campaign.settings, campaign.store)
     state = [derive(key, export_sha256(export.real)), source.model_dump_json(), *map(str, people)]
-    name = digest(state)[:32] + ".gz" * _is_packed(export)
+    name = digest([COPY, *state])[:32] + ".gz" * _is_packed(export)
     copy = campaign.store / WITHOUT_FORGOTTEN / name
     if not copy.exists():
         names, rows = rows_of_forgotten(campaign, source, export, people, key)
         copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with atomic_write(copy) as temporary:
-            if rows:
-                remove_rows(export, source, rows, names, temporary)
-            else:
-                temporary.touch()  # it has none: the file itself is read
+            left = (without_rows(export, source, rows, names) or b"\n") if rows else b""
+            packed = gzip.compress(left, mtime=0) if rows and _is_packed(export) else left
+            temporary.write_bytes(packed)  # if empty, the file itself is read
     return replace(export, real=copy) if copy.stat().st_size else export
 
 
@@ -124,10 +125,8 @@ def rows_of_forgotten(
     return names, rows
 
 
-def remove_rows(
-    export: MatchedExport, source: Source, rows: set[int], names: set[str], target: Path
-) -> None:
-    """Write an export without some rows.
+def without_rows(export: MatchedExport, source: Source, rows: set[int], names: set[str]) -> bytes:
+    """Return the bytes of an export, unpacked, without some rows.
 
     Parameters
     ----------
@@ -136,24 +135,23 @@ def remove_rows(
     rows
         Row numbers, from 1.
     names
-        Of the people whose rows they are: none may stand in what is written (`holds_name`), or in
+        Of the people who are forgotten: none may stand in what is returned (`holds_name`), or in
         the name of the file.
-    target
-        The file to write.
 
     Raises
     ------
     InputError
         Rows cannot be removed from this format, or a name stands elsewhere in the file.
     """
-    remove = WRITERS.get(source.format)
-    if remove is None:
+    remove, data = WRITERS.get(source.format), _unpacked(export)
+    if remove is None and rows:
         raise _refused(export, f"rows cannot be removed from format: {source.format}")
-    remaining = remove(export, source, _unpacked(export), rows)
-    text = f"{export.relative}\n{remaining.decode(source.options.encoding, 'ignore')}"
-    if holds_name(text, names):
-        raise _refused(export, "the name of a forgotten person stands in other places of the file")
-    target.write_bytes(gzip.compress(remaining, mtime=0) if _is_packed(export) else remaining)
+    is_read = rows or source.format == "parquet"  # which may be compressed: it is written plainly
+    left = remove(export, source, data, rows) if remove and is_read else data
+    if holds_name(f"{export.relative}\n{left.decode(source.options.encoding, 'ignore')}", names):
+        what = "the name of a forgotten person stands in other places of the file"
+        raise _refused(export, what, "the name from other cells and the name of the file")
+    return left
 
 
 def text_digest(export: MatchedExport) -> str:
@@ -171,9 +169,9 @@ def _unpacked(export: MatchedExport) -> bytes:
     return gzip.decompress(data) if _is_packed(export) else data
 
 
-def _refused(export: MatchedExport, what: str) -> InputError:
-    do = "delete the person's answers at the source and export again, or exclude the export"
-    title = f"{export.relative}: holds answers of a person who is forgotten"
+def _refused(export: MatchedExport, what: str, delete: str = "the person's answers") -> InputError:
+    do = f"delete {delete} at the source and export again, or exclude the export"
+    title = f"{export.relative}: holds answers or the name of a person who is forgotten"
     return InputError(title, [Problem("", what, do=do)])
 
 
