@@ -68,9 +68,7 @@ def run_rollback(arguments: argparse.Namespace) -> int:
     from annot_pipeline.storage.exclusions import exclusions
 
     campaign = load(arguments)
-    release = roll_back(
-        campaign, arguments.version, because=arguments.because, by=arguments.by, progress=say
-    )
+    release = roll_back(campaign, **chosen(arguments, "version because by"), progress=say)
     dropped: dict[str, str] = release.manifest["decision"]["dropped"]
     excluded = excluded_exports(campaign)[0]
     readable = {name: digest for digest, name in dropped.items() if name not in excluded}
@@ -96,9 +94,7 @@ def run_retract(arguments: argparse.Namespace) -> int:
     from annot_pipeline.commands.decisions import retract
 
     campaign, name = load(arguments), typed(arguments)
-    version, copies = retract(
-        campaign, arguments.version, because=arguments.because, by=arguments.by, progress=say
-    )
+    version, copies = retract(campaign, **chosen(arguments, "version because by"), progress=say)
     document = {"campaign": campaign.settings.campaign, "version": version, "copies": copies}
     lines = [f"retracted {version}: load_gold warns of it"]
     lines += [f"{v} has its content: annot retract or annot rollback that too" for v in copies]
@@ -118,6 +114,9 @@ def run_forget(arguments: argparse.Namespace) -> int:
     names |= {"pinned": "pinned, so that the command stops without --pinned"}
     names |= {"rows": "rows that would be removed from archived exports"}
     names |= {"elsewhere": "not reached, remove by hand"}
+    names |= {
+        "alike": "not forgotten, names like this one: forget them too if they are the person's"
+    }
 
     def lines() -> Iterator[str]:
         if document["release"]:
@@ -169,10 +168,8 @@ def run_prune(arguments: argparse.Namespace) -> int:
     """Remove old releases."""
     from annot_pipeline.commands.prune import prune
 
-    document = prune(
-        load(arguments), arguments.keep, gone=arguments.gone or (), dry_run=arguments.dry_run,
-        progress=say,
-    )  # fmt: skip
+    options = chosen(arguments, "keep dry_run")
+    document = prune(load(arguments), **options, gone=arguments.gone or (), progress=say)
     return show(arguments, document, lambda: _pruned(document, typed(arguments)))
 
 

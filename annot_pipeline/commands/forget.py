@@ -21,9 +21,13 @@ from annot_pipeline.config.judges import is_model
 from annot_pipeline.errors import AnnotError, ConfigError, Problem, StoreError, first_of
 from annot_pipeline.gates import Decision, standing_decision
 from annot_pipeline.stages.build import STAGES, Build, Progress
-from annot_pipeline.stages.ingest.forgotten_rows import refuse_forgotten_item, rows_of_forgotten
+from annot_pipeline.stages.ingest.forgotten_rows import (
+    refuse_forgotten_item,
+    rows_of_forgotten,
+    without_rows,
+)
 from annot_pipeline.stages.ingest.present_exports import excluded_copies, exports_among, exports_of
-from annot_pipeline.stages.ingest.raw_names import judge_names
+from annot_pipeline.stages.ingest.raw_names import appearance, judge_names
 from annot_pipeline.stages.shared.name_search import holds_name
 from annot_pipeline.storage.archive import find_exports
 from annot_pipeline.storage.catalog import CATALOG, write_catalog
@@ -101,8 +105,9 @@ def forget(
     dict
         ``release``, the new one (null: the newest does not have the person); ``removed`` releases,
         also those of another key, of which nobody can tell; ``elsewhere`` and, of store and gold,
-        ``still_named``: what must be removed by hand; ``exclude``, lines for excluded exports. Of a
-        dry run also ``rows`` by archived export, ``pinned`` releases that stop the command, and
+        ``still_named``: what must be removed by hand; ``exclude``, lines for excluded exports;
+        ``alike``, pseudonyms of others whose names look like the name or contain it. Of a dry run
+        also ``rows`` by archived export, ``pinned`` releases that stop the command, and
         ``loss``, judgments and items of a release.
 
     Raises
@@ -120,18 +125,19 @@ def forget(
     releases = Releases.for_campaign(campaign)
     if newest := releases.latest():
         refuse_other_key(campaign.settings, campaign.store, newest.manifest)
-    judge, entry = _person(campaign, judge, decided, releases)
+    judge, entry, alike = _person(campaign, judge, decided, releases)
     removed, pins = _releases_with(releases, judge, entry), read_pins(releases)
     if (in_the_way := [v for v in removed if v in pins and not pinned]) and not dry_run:
         each = (f"annot pin {campaign.typed} {v} --remove" for v in in_the_way)
         do = f"{' and '.join(each)} releases it, or --pinned removes it"
         problem = Problem("", f"{first_of(in_the_way)} is pinned and has the person", do=do)
         raise ConfigError("a pinned release would go", [problem])
-    _check_files(campaign, judge, entry, newest)
+    _check_files(campaign, judge, [entry, *(replace(entry, digest=d) for d in alike)], newest)
     copies = list(excluded_copies(campaign, entry))
     entry = replace(entry, exports={copy["text"]: copy["digests"] for copy in copies})
     lines = (exclusions(campaign, {c["name"]: c["digest"]}, c["because"]) for c in copies)
     document: dict[str, Any] = {"removed": removed, "elsewhere": ELSEWHERE, "dry_run": dry_run}
+    document["alike"] = alike
     document["exclude"] = {name: line for of_copy in lines for name, line in of_copy.items()}
     is_set = holds_name(kept_text(campaign.settings), [judge, entry.digest])
     if is_set:
@@ -151,8 +157,10 @@ def forget(
 
 def _person(
     campaign: LoadedCampaign, judge: str, decided: Decision, releases: Releases
-) -> tuple[str, Forgotten]:
+) -> tuple[str, Forgotten, list[str]]:
     """Return the name that exports have of a person, and what the store keeps of who is forgotten.
+
+    Last come pseudonyms of others whose names look like the name or contain it.
 
     Raises
     ------
@@ -164,6 +172,9 @@ def _person(
     judge = {pseudonym(key, name): name for name in names}.get(judge, judge)
     said = (decided.at, decided.by, decided.because)
     entry = Forgotten(pseudonym(key, judge), fingerprint(key), *said)
+    others = sorted(names - {judge})
+    alike = [n for n in others if appearance(n) == appearance(judge) or holds_name(n, [judge])]
+    alike = [pseudonym(key, name) for name in alike]
     either = rf"(?<!\w)({re.escape(judge)}|{entry.digest})(?!\w)"
     if re.search(either, f"{decided.because}\n{decided.by}", re.IGNORECASE):
         problem = Problem("--because", "it names the person", do="say why without the name")
@@ -176,8 +187,9 @@ def _person(
     is_known = is_known or any(_has_person(release, judge, entry) for release in every)
     if not (is_known or _is_in_files(campaign, judge, entry)):
         do = "give the name as the exports have it"
+        do += f", or one that looks like it or contains it: {first_of(alike)}" if alike else ""
         raise ConfigError("nobody has this name", [Problem("JUDGE", "in no export", do=do)])
-    return judge, entry
+    return judge, entry, alike
 
 
 def _remove_releases(
@@ -201,15 +213,22 @@ def _remove_releases(
 
 
 def _check_files(
-    campaign: LoadedCampaign, judge: str, entry: Forgotten, newest: Release | None
+    campaign: LoadedCampaign, judge: str, people: Sequence[Forgotten], newest: Release | None
 ) -> None:
-    """Make sure, before anything goes, that the next build can leave the person out."""
+    """Make sure, before anything goes, that the next build can leave the person out.
+
+    Nor may an export name the person elsewhere. ``people`` are the person, and others of a name
+    like that, whose rows may have it.
+    """
+    key, entry = judge_key(campaign.settings, campaign.store), people[0]
     dropped = newest.manifest.get("dropped", {}) if newest else {}
     if names := exports_among(campaign, dropped):
         problem = Problem("", first_of([*names]), do="correct or exclude them, see annot status")
         raise StoreError("exports that the last rollback dropped would be read", [problem])
     for number, source in enumerate(campaign.settings.sources):
-        exports_of(campaign, source, f"sources.{number}.path", entry)
+        for export in exports_of(campaign, source, f"sources.{number}.path", entry):
+            _, rows = rows_of_forgotten(campaign, source, export, people, key)
+            without_rows(export, source, rows, {judge})
     for number, table in enumerate(campaign.settings.items):
         for export in exports_of(campaign, table, f"items.{number}.path", entry):
             refuse_forgotten_item(campaign, table, export, [entry], judge)

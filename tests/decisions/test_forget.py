@@ -526,6 +526,44 @@ def test_a_name_in_other_cells_is_refused(campaign, text):
     assert new <= {"without_forgotten"}  # nothing went, nobody is forgotten
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_name_in_an_export_without_rows_of_the_person_is_refused(campaign, packed):
+    text = f"item,judge,label,note\nk3,w0,a,as {PERSON} says\n"
+    build(campaign, {"a.csv": ROWS, "b.csv": ALONE, "c.csv": text})
+    if packed:  # whose bytes do not hold the name
+        (campaign / "exports" / "c.csv").write_text(text.replace(PERSON, "nobody"))
+        table = pa.table({"item": ["k3"], "judge": ["w0"], "label": ["a"], "note": [PERSON] * 1})
+        pq.write_table(table, campaign / "exports" / "d.parquet", compression="zstd")
+        [source] = SETTINGS["sources"]
+        sources = [source, source | {"path": "exports/*.parquet", "format": "parquet"}]
+        (campaign / "campaign.yaml").write_text(json.dumps(SETTINGS | {"sources": sources}))
+    for dry_run in (True, False):
+        with pytest.raises(InputError, match="stands in other places of the file") as error:
+            forgotten(campaign, dry_run=dry_run)
+        assert ("exports/d.parquet" if packed else "exports/c.csv") in error.value.title
+        assert "delete the name from other cells" in error.value.problems[0].do
+    assert Releases(campaign / "gold").versions() == ["v0001", "v0002", "v0003"]
+    assert not (campaign / "store" / "forgotten.json").exists()
+
+
+def test_names_that_look_like_that_of_the_person_are_told(campaign, capsys):
+    """By pseudonym: they may be somebody else's."""
+    alike = {"Dora.Green": "case", "dora.green ": "a space", "dora.greenwood": "within"}
+    text = "item,judge,label\n" + "".join(f"k4,{name},a\n" for name in alike)
+    build(campaign, {"a.csv": ROWS, "b.csv": ALONE, "c.csv": text})
+    key = judge_key(load_campaign(campaign).settings, campaign / "store")
+    with pytest.raises(ConfigError, match="nobody has this name") as error:
+        forgotten(campaign, "DORA.green")
+    assert pseudonym(key, PERSON) in error.value.problems[0].do
+    assert main(["forget", str(campaign), PERSON, "--because", "asked"]) == 0
+    said = capsys.readouterr().out
+    assert "not forgotten, names like this one: " in said
+    for name in alike:
+        assert pseudonym(key, name) in said
+        assert name not in said
+    assert load_gold(campaign / "gold", "judges").num_rows == 2 + len(alike)
+
+
 def write_export(folder: Path, name: str, data: bytes, **source: Any) -> Path:
     """Write a campaign of one export."""
     (folder / "exports").mkdir(parents=True)

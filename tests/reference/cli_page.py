@@ -40,7 +40,7 @@ JSON = {
     "releases": "`releases`, `forgotten` (at, by, because, finished), `rolled_back`",
     "rollback": "`campaign`, `version`, `restored`, `path`, `dropped_exports`, `exclude`",
     "retract": "`campaign`, `version`, `copies` (releases with its content that are not marked)",
-    "forget": "`campaign`, `release`, `removed`, `elsewhere`, `exclude`, `dry_run`; "
+    "forget": "`campaign`, `release`, `removed`, `elsewhere`, `exclude`, `alike`, `dry_run`; "
     "with `--dry-run`: `rows` (by archived export), `pinned` (which stop it), "
     "`loss` (release, judgments, items)",
     "trace": "see [trace](../audit.md#trace-where-a-label-comes-from)",
