@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from annot_pipeline.cli.arguments import INIT_ROLES
-from annot_pipeline.cli.common import Document, chosen, load, relative, say, show, terminal, typed
+from annot_pipeline.cli.common import Document, chosen, load, say, show, terminal, typed
 from annot_pipeline.cli.render import at, fields, table, text
 from annot_pipeline.cli.terminal import write
 from annot_pipeline.errors import AnnotError, ConfigError, Problem, counted, counted_kind
@@ -172,11 +172,8 @@ def run_publish(arguments: argparse.Namespace) -> int:
         return _share(arguments)
     from annot_pipeline.commands.decisions import publish_candidate
 
-    decided = chosen(arguments, "because by")
-    published = publish_candidate(
-        load(arguments), arguments.candidate, arguments.accept, **decided, progress=say
-    )
-    return _show_build(arguments, *published)
+    options = chosen(arguments, "candidate accept because by")
+    return _show_build(arguments, *publish_candidate(load(arguments), **options, progress=say))
 
 
 def _share(arguments: argparse.Namespace) -> int:
@@ -221,7 +218,7 @@ def _show_build(arguments: argparse.Namespace, publication: Publication, build: 
         yield f"{news} {publication.release.version}: {document['path']}"
         if any(not each.startswith("privacy.new_key=") for each in arguments.sets):
             yield "what --set says holds for this build: write it into campaign.yaml to keep it"
-        yield relative(f"next: open {folder / 'report.html'}")
+        yield f"next: open {folder / 'report.html'}"
         if publication.is_candidate:
             yield f"      {candidate_steps(manifest, typed(arguments))[-1]}"
         else:

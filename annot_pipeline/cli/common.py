@@ -100,5 +100,5 @@ def show(
     if arguments.json:
         print(json.dumps(document, sort_keys=True, indent=2))  # ASCII: safe on any terminal
     else:
-        write(lines(), sys.stdout)
+        write(map(relative, lines()), sys.stdout)
     return int(failed)

@@ -20,6 +20,7 @@ EXPORTS = {
     "not_compared": "exports not compared with {}, as the key of their digests is needed",
 }
 """How the exports on disk differ from those of a release."""
+CANDIDATE = "run created_at=created parent kept bytes do"
 BY_HAND = (
     "these excluded exports have rows of the person: with these rows removed they stay excluded; "
     "after any other edit, exclude the file by its new sha256sum"
@@ -52,6 +53,7 @@ def _releases(document: Document, campaign: str) -> Iterator[str]:
     below = ("changed", "certified", "decision", "retracted", "problem", "do")
     names = f"version pinned made=created parent labels scores records {' '.join(below)}"
     yield from table("releases", rows, names, most=len(rows), below=below)
+    yield from table("candidates", document["candidates"], CANDIDATE, below=("do",))
     yield from table("people who are forgotten", document["forgotten"], "at by because finished")
     yield from problem_lines(document["rolled_back"])
     if document["rolled_back"]:
@@ -148,8 +150,8 @@ def run_pin(arguments: argparse.Namespace) -> int:
 
     campaign, changed = load(arguments), None
     if arguments.version:
-        changed = set_pin(campaign, arguments.version, remove=arguments.remove,
-                          why=arguments.because, progress=say)  # fmt: skip
+        named = chosen(arguments, "version remove")
+        changed = set_pin(campaign, **named, why=arguments.because, progress=say)
     elif arguments.remove or arguments.because:
         raise ConfigError("no release is named", [Problem("V", "is missing", do="as v0001")])
     pins = list_pins(campaign)

@@ -7,11 +7,13 @@ import re
 from collections.abc import Iterator, Mapping
 from textwrap import TextWrapper
 
-from annot_pipeline.cli.common import Document, decision_text, load, relative, show, typed
+from annot_pipeline.cli.common import Document, decision_text, load, show, typed
 from annot_pipeline.cli.render import at, fields, text
 from annot_pipeline.errors import counted_kind
 
 DROPPED = "the next build fails where it reads these exports again: correct or exclude them"
+GONE = "\n  candidate: "
+"""Before a candidate in the note of a build: one that is gone is not named, nor its commands."""
 JUDGES = {
     "verdicts": "judges",
     "label_verdicts": "judges by the others' answers",
@@ -30,6 +32,7 @@ SINCE = {
     "excluded": "excluded by their source",
     "unread": "not read, no source matches",
     "changed_settings": "since then other settings",
+    "other_candidates": "other candidates, which annot releases shows",
 }
 
 
@@ -38,7 +41,7 @@ def run_status(arguments: argparse.Namespace) -> int:
     from annot_pipeline.commands.status import status
 
     document = status(load(arguments))
-    show(arguments, document, lambda: map(relative, status_lines(document, typed(arguments))))
+    show(arguments, document, lambda: status_lines(document, typed(arguments)))
     return int(document["damaged_note"] is not None)
 
 
@@ -73,7 +76,8 @@ def status_lines(document: Document, campaign: str) -> Iterator[str]:
         yield f"{warned}: {document['not_compared']['what']}"
     yield from fields(document, {"refused_folders.what": "a build would be refused"})
     if last:
-        first, *more = last["outcome"].splitlines() or [""]
+        told = last["outcome"] if document["candidate"] else last["outcome"].split(GONE)[0]
+        first, *more = told.splitlines() or [""]
         yield f"last build, {last['finished']}: {first}"
         yield from (f"  {line}" for line in more)
     yield from problem_lines(document["damaged_note"])

@@ -76,7 +76,7 @@ def _user() -> str:
 
 def publish_candidate(
     campaign: LoadedCampaign,
-    run: str,
+    candidate: str,
     accept: Sequence[str],
     *,
     because: str,
@@ -89,7 +89,7 @@ def publish_candidate(
     ----------
     campaign
         As it is now.
-    run
+    candidate
         Run of the candidate, the first characters of it, or ``latest``.
     accept
         Gates that failed and are accepted.
@@ -107,14 +107,13 @@ def publish_candidate(
     GateError
         A gate that failed is not accepted.
     """
-    candidate = Candidates(campaign.store, campaign.typed).get(run)
-    run = candidate.manifest["candidate"]["run"]
-    failed = {gate.name: gate for gate in failed_gates(candidate.manifest)}
+    release = Candidates(campaign.store, campaign.typed).get(candidate)
+    failed = {gate.name: gate for gate in failed_gates(release.manifest)}
     accept = tuple(dict.fromkeys(accept))
     _check_accepted(accept, failed)
     decided = decision(because, by, accepted=tuple(accept)) if accept or because else None
-    build = Build(campaign, run, progress, decision=decided)
-    _refuse_outdated(build, candidate)
+    build = Build(campaign, release.manifest["candidate"]["run"], progress, decision=decided)
+    _refuse_outdated(build, release)
     return publish(build), build
 
 

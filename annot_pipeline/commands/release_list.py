@@ -6,6 +6,7 @@ from typing import Any
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import StoreError
+from annot_pipeline.storage.candidates import Candidates
 from annot_pipeline.storage.forgotten import forgotten_releases, read_forgotten
 from annot_pipeline.storage.pins import read_pins
 from annot_pipeline.storage.releases import Releases
@@ -53,7 +54,8 @@ def list_releases(campaign: LoadedCampaign) -> dict[str, Any]:
         {name: getattr(person, name) for name in ("at", "by", "because", "finished")}
         for person in read_forgotten(campaign.store)
     ]
-    return {"releases": rows, "forgotten": people, "rolled_back": problem}
+    candidates = [*Candidates(campaign.store, campaign.typed).listed([None, *versions][-1])]
+    return {"releases": rows, "candidates": candidates, "forgotten": people, "rolled_back": problem}
 
 
 def _has_other_settings(manifest: dict[str, Any], before: dict[str, Any] | None) -> bool | None:

@@ -19,7 +19,7 @@ from annot_pipeline.stages.ingest.present_exports import (
     unread_files,
 )
 from annot_pipeline.stages.last_build import failed_build_advice, failing_gates
-from annot_pipeline.storage.candidates import CANDIDATES, candidate_steps, folder_bytes
+from annot_pipeline.storage.candidates import Candidates, candidate_steps
 from annot_pipeline.storage.exclusions import exclusions
 from annot_pipeline.storage.forgotten import unfinished
 from annot_pipeline.storage.keys import exposed_secrets
@@ -56,6 +56,8 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
         build.decision = standing_decision(manifest)
     failing = failing_gates(build)
     candidate = last_candidate(build, release) if failing else None
+    candidates = {row["run"]: row["bytes"] for row in Candidates(campaign.store).listed()}
+    shown = candidate.manifest["candidate"]["run"] if candidate else ""
     dropped = (manifest or {}).get("dropped")
     dropped = exports_among(campaign, dropped) if dropped and not missing else {}
     because = ((release and release.manifest.get("decision")) or {}).get("because", "...")
@@ -86,10 +88,10 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
         "unended_build": build.store.interrupted_build(),
         "unfinished_forgets": unfinished(campaign.store, campaign.typed),
         "failing": [{"what": gate.what, "do": gate.do} for gate in failing],
+        "other_candidates": [run for run in candidates if not shown.startswith(run)],
         "candidate": candidate
         and {
-            "run": candidate.manifest["candidate"]["run"], "path": str(candidate.folder),
-            "bytes": folder_bytes(build.store.root / CANDIDATES),
+            "run": shown, "path": str(candidate.folder), "bytes": sum(candidates.values()),
             "do": candidate_steps(candidate.manifest, campaign.typed),
             "exclude": exclusions_since(campaign, release, candidate),
         },

@@ -7,7 +7,8 @@ being the one that it would get. No reader of gold sees it.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -33,21 +34,16 @@ def failed_gates(manifest: Mapping[str, Any]) -> list[GateResult]:
     return [GateResult(**check) for check in manifest["checks"] if check["level"] == "error"]
 
 
-def candidate_steps(manifest: Mapping[str, Any], typed: str) -> list[str]:
+def candidate_steps(manifest: Mapping[str, Any], typed: str, name: str = CANDIDATE) -> list[str]:
     """Return commands for a candidate: compare it, publish it in spite of gates that failed."""
     failures = failed_gates(manifest)
-    steps = [f"annot diff {typed} latest {CANDIDATE}"] if manifest["parent"] else []
+    steps = [f"annot diff {typed} latest {name}"] if manifest["parent"] else []
     if all(check.is_acceptable for check in failures):
         accept = "".join(f" --accept {check.name}" for check in failures)
         because = ' --because "..."' if failures else ""
         run = manifest["candidate"]["run"][:SHORT]
         steps.append(f"annot publish {typed} --candidate {run}{accept}{because}")
     return steps
-
-
-def folder_bytes(folder: Path) -> int:
-    """Return the bytes of the files of a folder."""
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 class Candidates:
@@ -91,14 +87,28 @@ class Candidates:
         release = gold.release(version, gold.manifest(version, None), self.typed)
         return replace(release, version=CANDIDATE)
 
+    def listed(self, newest: str | None = None) -> Iterator[dict[str, Any]]:
+        """Yield each candidate, oldest first, with commands.
+
+        Only that of the ``newest`` release can be published; None: there is no release yet.
+        """
+        for run in self.runs():
+            with suppress(StoreError):  # damaged
+                manifest, gold = self.get(run).manifest, GoldFolder(self.folder / run)
+                row: dict[str, Any] = {"run": run[:SHORT], "kept": (gold.folder / MARKER).exists()}
+                row["parent"] = manifest["parent"] and manifest["parent"]["version"]
+                steps = candidate_steps(manifest, self.typed, run[:SHORT])
+                steps = steps if row["parent"] == newest else steps[: row["parent"] is not None]
+                row |= {"bytes": gold.size(manifest["version"]), "do": "; ".join(steps)}
+                yield row | {"created_at": manifest["created_at"]}
+
     def add(self, run: str, version: str, fill: Fill, *, keep: bool) -> Release:
         """Let ``fill`` make the candidate of a run; the oldest of many are removed."""
         self._remove(run)
         if keep:
             self.keep(run)
         GoldFolder(self.folder / run).add(version, fill)
-        for old in [name for name in self.runs() if not self._is_kept(name)][:-MOST]:
-            self._remove(old)
+        self.clear(MOST)
         return self.get(run)
 
     def keep(self, run: str) -> None:
@@ -106,9 +116,13 @@ class Candidates:
         (self.folder / run).mkdir(parents=True, exist_ok=True)
         (self.folder / run / MARKER).touch()
 
-    def clear(self) -> None:
-        """Remove all candidates but the kept ones, and those that another build writes just now."""
-        for run in [name for name in self.runs() if not self._is_kept(name)]:
+    def clear(self, most: int = 0) -> None:
+        """Remove all candidates but the kept ones, and those that another build writes just now.
+
+        ``most``: the newest of the others stay, so many of them.
+        """
+        passing = [run for run in self.runs() if not (self.folder / run / MARKER).exists()]
+        for run in passing[: -most or None]:
             self._remove(run)
 
     def clean(self) -> list[str]:
@@ -117,9 +131,6 @@ class Candidates:
         for folder in {*self.folder.glob("*")} - {self.folder / run for run in runs}:
             self._remove(folder.name)
         return runs
-
-    def _is_kept(self, run: str) -> bool:
-        return (self.folder / run / MARKER).exists()
 
     def _remove(self, run: str) -> None:
         shutil.rmtree(self.folder / run, ignore_errors=True)

@@ -8,6 +8,7 @@ the bytes, stays in the store, in ``digests/``; what is lost there follows from 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cached_property
 
 from annot_pipeline.config import Campaign
@@ -59,13 +60,10 @@ class SourceDigests:
     def _recorded(self) -> dict[str, str]:
         recorded: dict[str, str] = {}
         for path in sorted(self._folder.glob("*.json")):
-            try:
+            with suppress(OSError, ValueError, TypeError):  # damaged: it follows from the archive
                 entries = read_json(path)
-                whole = digest(entries) == path.stem  # canonical JSON: keys in order
-            except (OSError, ValueError, TypeError):
-                continue  # damaged: what it told follows from the archive
-            if whole:
-                recorded |= entries
+                if digest(entries) == path.stem:  # canonical JSON: keys in order
+                    recorded |= entries
         return recorded
 
     @cached_property

@@ -404,6 +404,43 @@ def test_a_candidate_can_be_asked_for_and_is_kept_on_request(campaign):
     assert Candidates(campaign / "store").runs() == [built.run]
 
 
+def test_candidates_that_stay_are_listed_with_commands_that_work(campaign, capsys):
+    stopped(campaign, keep=True)
+    [run] = [run[:8] for run in Candidates(campaign / "store").runs()]
+    assert status(load_campaign(campaign))["other_candidates"] == []  # status shows it
+    loaded = load_campaign(campaign, sets=["gates.unseen_judges.error=1"])
+    build_release(loaded, silent)
+    assert status(load_campaign(campaign))["other_candidates"] == [run]
+    [row] = list_releases(loaded)["candidates"]
+    assert (row["run"], row["kept"], row["parent"]) == (run, True, "v0001")
+    assert row["bytes"] > 10_000
+    assert row["do"] == f"annot diff {loaded.typed} latest {run}"  # an older base is not published
+    build_release(loaded, silent, candidate=True)
+    other = list_releases(loaded)["candidates"][-1]
+    assert (other["kept"], other["parent"]) == (False, "v0002")
+    assert other["do"].endswith(f"; annot publish {loaded.typed} --candidate {other['run']}")
+    for option in ((), ("--json",)):
+        assert main(["status", str(campaign), *option]) == 0
+        assert main(["releases", str(campaign), *option]) == 0
+        said = capsys.readouterr().out
+        assert said.count(run) >= 2
+        assert said.count(other["run"]) >= 2
+    command = row["do"].split()[1:]
+    assert main(command) == 0
+
+
+def test_status_names_no_command_for_a_candidate_that_is_gone(campaign, capsys):
+    publish = "annot publish"
+    stopped(campaign)
+    assert main(["status", str(campaign)]) == 0
+    assert publish in capsys.readouterr().out
+    Candidates(campaign / "store").clear()  # as a rollback does
+    assert main(["status", str(campaign)]) == 0
+    said = capsys.readouterr().out
+    assert "unseen_judges" in said
+    assert publish not in said
+
+
 @pytest.mark.slow
 def test_a_candidate_is_compared_and_traced_by_its_run(campaign, capsys):
     stopped(campaign, keep=True)
