@@ -36,7 +36,8 @@ JSON = {
     "`exports_not_compared`, `unread`, `settings_changed`, `changed_settings`, `not_compared`, "
     "`last_build`, `damaged_note`, `unended_build`, `unfinished_forgets`, `failing`, `candidate`, "
     "`other_candidates`, `dropped`, `exclude` (lines for campaign.yaml, by export), "
-    "`unused_exclusions`, `failed_build`, `refused_folders`, `exposed_secrets`, `excluded`, `unpointed`, `build_due`",
+    "`unused_exclusions`, `failed_build`, `refused_folders`, `exposed_secrets`, `excluded`, "
+    "`unpointed`, `build_due`",
     "releases": "`releases`, `candidates` (run, created_at, parent, kept, bytes, do), "
     "`forgotten` (at, by, because, finished), `rolled_back`",
     "rollback": "`campaign`, `version`, `restored`, `path`, `dropped_exports`, `exclude`",
