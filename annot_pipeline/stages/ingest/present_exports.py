@@ -241,13 +241,13 @@ def _digests(
 ) -> Iterator[tuple[str, ...]]:
     """Yield the digests of an export, and of its copy without forgotten people if it has any.
 
-    The SHA-256 and, where there is a key, the digest that a release publishes; of a copy also those
-    of the file before somebody removed rows of forgotten people by hand.
+    The SHA-256 and, where there is a key, the digest that a release publishes; also those of the
+    file before somebody removed rows of forgotten people by hand.
     """
     key, people = present_key(campaign.settings, campaign.store), read_forgotten(campaign.store)
     for is_copy in (False, True)[: 1 + bool(people)]:
         read = without_forgotten(campaign, source, export, people) if is_copy else export
-        sha256, edited = export_sha256(read.real), [p.exports for p in people if is_copy]
+        sha256, edited = export_sha256(read.real), [p.exports for p in people]
         text = text_digest(read) if any(edited) else ""
         before = chain.from_iterable(exports.get(text, ()) for exports in edited)
         published = [published_digest(campaign.settings, key, sha256)] if key else []
