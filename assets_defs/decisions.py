@@ -6,6 +6,7 @@ from typing import Any
 import dagster as dg
 
 from annot_pipeline.commands.publish import Publication
+from annot_pipeline.gates import GateResult
 from annot_pipeline.stages.build import Build
 from assets_defs.automation import CAMPAIGN_TAG
 from assets_defs.campaign_assets import CampaignAssets
@@ -34,13 +35,11 @@ def decision_jobs(assets: CampaignAssets) -> list[dg.JobDefinition]:
 
     def publish_again(version: str, **decided: Any) -> Published:
         release = roll_back(assets.campaign, version, **decided)
-        checks = tuple(release.manifest["checks"])
-        return Publication(release, published=True, checks=checks), None
+        return Publication(release, published=True, checks=tuple(release.manifest["checks"])), None
 
     candidate, older = {"candidate": RUN, "accept": ACCEPT}, {"version": VERSION}
-    what = "Publishes a candidate, in spite of gates that somebody accepts."
     return [
-        _job(assets, "publish_candidate", candidate, publish, what),
+        _job(assets, "publish_candidate", candidate, publish, "Publishes what gates stopped."),
         _job(assets, "rollback", older, publish_again, "Publishes an older release again."),
     ]
 
@@ -50,7 +49,7 @@ def _job(
     name: str,
     config: dict[str, dg.Field],
     publish: Callable[..., Published],
-    description: str,
+    about: str,
 ) -> dg.JobDefinition:
     """Return the job; release and gold assets get the events of what it publishes."""
 
@@ -58,6 +57,10 @@ def _job(
     def decide(context: dg.OpExecutionContext) -> None:
         decided = {**context.op_config, "progress": log_levels(context)}
         publication, build = in_dagster("publish", lambda: publish(**decided))
+        for gate in [GateResult(**c) for c in publication.checks if c["level"] != "pass"]:
+            decided["progress"](f"{gate.level}: {gate.short}")
+        for name in () if build else publication.release.manifest["dropped"].values():
+            context.log.warning(f"builds fail that read {name} again: annot status has the line")
         for event in release_events(assets, build, publication, context.instance):
             version, key = event.data_version, event.asset_key or assets.release_key
             tags = {"dagster/data_version": version.value} if version else None
@@ -66,7 +69,5 @@ def _job(
         log_check(context, assets.release_key, expectation_result(assets))
 
     return dg.GraphDefinition(f"{assets.name}_{name}", node_defs=[decide]).to_job(
-        description=description,
-        executor_def=dg.in_process_executor,
-        tags={CAMPAIGN_TAG: assets.name},
+        description=about, executor_def=dg.in_process_executor, tags={CAMPAIGN_TAG: assets.name}
     )
