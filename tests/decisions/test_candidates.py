@@ -441,6 +441,23 @@ def test_status_names_no_command_for_a_candidate_that_is_gone(campaign, capsys):
     assert publish not in said
 
 
+def test_commands_say_paths_from_where_the_user_stands(campaign, capsys, monkeypatch):
+    monkeypatch.chdir(campaign.parent)
+    name = campaign.name
+    said = []
+    for command in (
+        ("build", "--candidate", "--set", "gates.unseen_judges.error=1"),
+        ("releases",),
+        ("build", "--set", "gates.unseen_judges.error=1"),
+    ):
+        assert main([command[0], name, *command[1:]]) == 0
+        said.append(capsys.readouterr().out)
+        assert str(campaign.parent) not in said[-1]
+    assert f"nothing published; candidate: {name}/store/candidates/" in said[0]
+    assert f"annot diff {name} latest " in said[1]
+    assert f"published v0002: {name}/gold/v0002\n" in said[2]
+
+
 @pytest.mark.slow
 def test_a_candidate_is_compared_and_traced_by_its_run(campaign, capsys):
     stopped(campaign, keep=True)
