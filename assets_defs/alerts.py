@@ -80,11 +80,11 @@ def resolved(
     ConfigError
         There is no such function.
     """
-    if not isinstance(hook, str):
+    if hook is None or callable(hook):
         return hook
     target, what = None, "no function of a module"
     try:
-        target = resolve_name(hook) if ":" in hook.strip(":") else None
+        target = resolve_name(hook) if ":" in str(hook).strip(":") else None
     except Exception as error:  # a user's module may raise anything when it is imported
         what = f"{type(error).__name__}: {error}"
     if not callable(target):

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import GOLD
-from annot_pipeline.errors import relative_paths
+from annot_pipeline.errors import ConfigError, Problem, relative_paths
 from annot_pipeline.gates import GATES, RELEASE, Gate
 from annot_pipeline.stages.build import STAGES, Stage
 from annot_pipeline.stages.registry import MAKER
@@ -194,10 +194,7 @@ class CampaignAssets:
     def specs(self) -> dict[tuple[str, str], dg.AssetSpec]:
         """Return the specs of all assets: of work and gold by table, and of the release."""
         group = self.layout.group_name or self.name
-        common: dict[str, Any] = {
-            "owners": list(self.campaign.settings.owners),
-            "tags": dict(self.layout.tags),
-        }
+        common: dict[str, Any] = {"owners": self.campaign.settings.owners, "tags": self.layout.tags}
         of_gold: dict[str, Any] = {"group_name": group, "kinds": {"parquet"}, **common}
         of_gold["freshness_policy"] = freshness(self.campaign)
         published = "Published if contents, settings or exports changed and no gate fails; else "
@@ -228,6 +225,10 @@ class CampaignAssets:
             )
         if translate := self.layout.translate:
             specs = {name: translate(spec) for name, spec in specs.items()}
+        for spec in specs.values():
+            if not isinstance(spec, dg.AssetSpec):
+                problem = Problem("translate", f"returned {spec!r}", "the dagster.AssetSpec")
+                raise ConfigError("an asset cannot be placed", [problem])
         keys = {name: spec.key for name, spec in specs.items()}
         return {
             name: spec.merge_attributes(deps=[keys[upstream] for upstream in self._upstream(*name)])

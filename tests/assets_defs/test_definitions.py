@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import dagster as dg
@@ -39,6 +40,25 @@ def test_keys_and_names_of_the_contract(campaign):
     assert (schedule.cron_schedule, schedule.execution_timezone) == ("30 3 * * *", "Europe/Paris")
     assert schedule.job_name == "small_nightly"
     assert definitions.resolve_sensor_def("small_exports").job_name == "small_nightly"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"translate": lambda _: None}, "translate: returned None\n    allowed: the dagster"),
+        ({"on_failure": 3}, "on_failure: 3 cannot be called"),
+        ({"tags": ["gold"]}, 'Param "tags"'),
+    ],
+)
+def test_what_is_no_translator_hook_or_tags_is_named(campaign, wrong, said):
+    with pytest.raises(Exception) as error:  # noqa: PT011  # tags are refused by Dagster
+        build_definitions(campaign, **wrong)
+    assert said in str(error.value)
+
+
+def warnings_of(instance: dg.DagsterInstance, run_id: str) -> list[str]:
+    """Return what the log of a run warns of."""
+    return [e.user_message for e in instance.all_logs(run_id) if e.level == logging.WARNING]
 
 
 def test_every_asset_says_what_it_is(campaign):
@@ -102,7 +122,11 @@ def test_a_candidate_is_published_by_a_job(tmp_path):
     run_config = {"ops": {"small__publish_candidate": {"config": config}}}
     with dg.DagsterInstance.ephemeral() as instance:
         assert not run(definitions, instance).success
-        assert job.execute_in_process(instance=instance, run_config=run_config).success
+        published = job.execute_in_process(instance=instance, run_config=run_config)
+        assert published.success
+        [accepted, *_] = warnings_of(instance, published.run_id)
+        assert accepted.startswith("warn: rejected_share: ")
+        assert "accepted by ann: blank rows" in accepted
         labels = instance.get_latest_materialization_event(dg.AssetKey(["small", "gold", "labels"]))
         assert labels.asset_materialization.metadata["release"].value == "v0001"
         check = dg.AssetCheckKey(dg.AssetKey(["small", "release"]), "gates")
@@ -138,7 +162,10 @@ def test_a_job_goes_back_to_an_older_release(tmp_path):
         assert version(instance) != first
         failure = back(instance, version="v0001").failure_data_for_node("small__rollback")
         assert "a decision needs a reason" in failure.user_failure_data.description
-        assert back(instance, version="v0001", because="wrong people").success
+        gone_back = back(instance, version="v0001", because="wrong people")
+        assert gone_back.success
+        again = "builds fail that read exports/b.csv again: annot status has the line"
+        assert again in warnings_of(instance, gone_back.run_id)
         assert version(instance) == first
         assert not back(instance, version="v0001", because="again").success
     decision = Releases(campaign / "gold").get().manifest["decision"]
