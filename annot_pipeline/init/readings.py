@@ -198,8 +198,9 @@ class _Reader:
             systems = self.choice.with_role("system") if self.choice.with_role("answer") else []
             judges = [c.name for c in systems if roles.are_models(c)][:1]
         is_named = bool(self.named("judge")) or any(
-            names.likelihood(name, "judge") or roles.are_models(self.sheet[name]) for name in judges
-        )
+            names.likelihood(name, "judge") or roles.are_models(c) or roles.are_people(c)
+            for name in judges for c in [self.sheet[name]]
+        )  # fmt: skip
         judge = judges[0] if judges and is_named else None
         self.pairs = ranked = roles.pairings(self.choice, judges, things)
         self.is_one_judge |= bool(judge) and all(self.sheet[n].n_distinct == 1 for n in judges)

@@ -18,7 +18,7 @@ import numpy as np
 from annot_pipeline.config.judges import MODEL_NAME
 from annot_pipeline.init import names
 from annot_pipeline.init.abstentions import abstentions
-from annot_pipeline.init.answers import answer_in
+from annot_pipeline.init.answers import NO, YES, answer_in
 from annot_pipeline.init.table import Choice, Column, Sheet
 from annot_pipeline.init.views import pairs_among
 
@@ -127,7 +127,9 @@ def judge_columns(choice: Choice) -> list[str]:
     named = [
         c.name for c in choice.with_role("judge") if not _is_one_of_many(choice, c)
         and not ("item" in names.roles(c.name) and c.n_distinct >= ONCE * len(c.filled))
+        and not ({*map(str.lower, c.counts)} <= {*YES, *NO} and names.words(c.name)[1:])
     ]  # fmt: skip
+    named = named or [c.name for c in choice.offered() if are_people(c)]
     if named:
         return named
     return [column.name for column in choice.offered() if may_be_judge(choice.sheet, column)]
@@ -229,6 +231,15 @@ def are_models(column: Column) -> bool:
     counts = column.counts
     n_models = sum(n for name, n in counts.items() if MODEL_NAME.search(name))
     return not column.is_unique and n_models > len(column.filled) / 2
+
+
+def are_people(column: Column) -> bool:
+    """Return whether cells say who judged by a word and a number, as Participant 7."""
+    shown = [names.words(value) for value in [*column.counts][:20]]
+    return column.n_distinct > 1 and all(
+        len(words) == 2 and words[1].isdigit() and "judge" in names.roles(words[0])
+        for words in shown
+    )
 
 
 FEWEST_IDS, ROWS_AN_ID = 3, 5

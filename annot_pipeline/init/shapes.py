@@ -28,6 +28,7 @@ from annot_pipeline.init.questions import (
     Reading,
 )
 from annot_pipeline.init.readings import (
+    EACH_ROW,
     MEANS,
     MTURK_ANSWER,
     has_steps,
@@ -92,7 +93,7 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
     if not by_role and (counts := vote_counts(sheet)):
         return [counts]
     if not by_role and (by_name := _judges_by_name(sheet, rows.sheet)):
-        return [by_name]
+        return by_name
     try:
         readings = read_view(rows, format_, by_role)
     except NoJudgmentsError as caught:
@@ -280,18 +281,23 @@ def _each_by_option(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[
     )
 
 
-def _judges_by_name(sheet: Sheet, rows: Sheet) -> Reading | None:
-    """Return columns named after judges, such as rater_1, rater_2: one row an item, or a pair."""
+def _judges_by_name(sheet: Sheet, rows: Sheet) -> list[Reading]:
+    """Return columns named after judges, such as rater_1, rater_2: one row an item, or a pair.
+
+    Where there are several families, as tag_ann1 and stance_ann1, each is a question.
+    """
     families: dict[str, list[str]] = {}
     pairs = views.pairs_among(rows.names)
     are_compared = any(p.are_systems or p.first not in sheet.names for p in pairs)
     for name in sheet.names[:5000]:
         match = _NUMBERED.fullmatch(name) or re.fullmatch(r"(lf_)(.+)", name)
         if match:
-            stem = "".join(names.words(match[1]))
+            words = names.words(match[1])
+            is_function = "".join(words) in FUNCTIONS or words[-1:] in (["ann"], ["annot"])
             is_outcomes = is_outcome(match[1]) and pairs
-            if "judge" in names.roles(match[1]) or stem in FUNCTIONS or is_outcomes:
+            if "judge" in names.roles(match[1]) or is_function or is_outcomes:
                 families.setdefault(match[1], []).append(name)
+    readings: dict[str, Reading] = {}
     for stem, columns in families.items():
         if len(columns) < FEWEST:
             continue
@@ -300,13 +306,15 @@ def _judges_by_name(sheet: Sheet, rows: Sheet) -> Reading | None:
         if are_compared and all(views.says_sides(sheet[n].counts) for n in columns):
             return _outcomes_by_judge(rows, stem, "preference", columns)
         if all(_is_answer(sheet[name]) for name in columns):
-            return by_judge(sheet, columns, f"{stem}*")
-    return None
+            readings[stem] = by_judge(sheet, columns, f"{stem}*")
+    if len(readings) < 2:
+        return [*readings.values()]
+    return [r.with_lines(("task", {"value": s}, "a question")) for s, r in readings.items()]
 
 
 def _outcomes_by_judge(
     sheet: Sheet, stem: str, outcome: str, columns: Sequence[str]
-) -> Reading | None:
+) -> list[Reading]:
     """Return comparisons with a column of winners for each judge."""
     view = views.columns_view(sheet, columns, "rater", f"{stem}*")
     renamed = Sheet(
@@ -317,8 +325,7 @@ def _outcomes_by_judge(
         {**sheet.expressions, outcome: "{rater}", views.OVER: {"value": "{rater}"}},
     )  # fmt: skip
     view = views.View("columns", renamed, sheet, view.each, (views.OVER, outcome), view.taken)
-    [reading] = read_view(view, "csv", {"judge": ("each",)})
-    return reading if reading.kind == "pairwise" else None
+    return [r for r in read_view(view, "csv", {"judge": ("each",)}) if r.kind == "pairwise"]
 
 
 def is_few(column: Column) -> bool:
@@ -348,9 +355,9 @@ def by_judge(
         item = rest[0]
     if item is None:
         if any("item" in names.roles(name) for name in rest):
-            options = [
-                Option({"each": tuple(columns), "judge": ("each",), "item": (n,)}) for n in rest
-            ]
+            by_each = {"each": tuple(columns), "judge": ("each",)}
+            options = [Option(by_each | {"item": ("row",)}, EACH_ROW)]
+            options += [Option(by_each | {"item": (n,)}) for n in rest]
             text = (
                 f"looks like one column a judge ({columns[0]}, ...), but no column is the id of "
                 f"the item: none of {', '.join(rest)} is different in every row. Which is it?"
@@ -422,7 +429,10 @@ def _matrix(sheet: Sheet) -> Reading | None:
         return None
     has_blanks = (all if rest else any)(sheet[n].n_blank for n in answers)
     has_roles = any(names.roles(name).keys() - {"judge"} for name in answers)
-    if has_blanks and not has_roles and (item is not None or not rest):
+    are_names = all(len(names.words(name)) <= names.LONGEST_NAME for name in answers)
+    is_several = len([v for v in values if sum(v in sheet[n].counts for n in answers) > 1]) > 1
+    is_sure = has_blanks and not has_roles and are_names and is_several
+    if is_sure and (item is not None or not rest):
         return by_judge(sheet, answers, "")
     text = ", ".join(answers)
     starts = {*(tuple(names.words(n)[:-1]) for n in answers)} - {()}

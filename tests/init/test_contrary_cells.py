@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -301,3 +302,54 @@ def test_the_path_of_a_picture_is_what_was_judged(tmp_path: Path) -> None:
 def test_metadata_is_no_prefix() -> None:
     assert names.words("metadata.chosen_model") == ["metadata", "chosen", "model"]
     assert names.words("Input.sysId") == ["sys", "id"]
+
+
+def test_a_flag_of_participants_is_no_judge_where_cells_name_them(tmp_path: Path) -> None:
+    draw = random.Random(5)
+    rows: Rows = [("Identifier", "Trained participant", "question", "answer")]
+    rows += [
+        (f"Participant {p}", p % 2, f"q{q}", draw.choice("LR")) for p in range(12) for q in range(9)
+    ]
+    text = guess_campaign([write_csv(tmp_path / "v.csv", rows)], tmp_path)
+    assert "judge: Identifier " in text
+    plain: Rows = [("annotator", "question", "answer")]
+    plain += [(p, f"q{q}", draw.choice("LR")) for p in range(2) for q in range(9)]
+    text = guess_campaign([write_csv(tmp_path / "v.csv", plain)], tmp_path)
+    assert "judge: annotator " in text
+
+
+def sheet_of_flags(*names_: str, values: tuple[str, ...]) -> Rows:
+    draw = random.Random(6)
+    rows: Rows = [("paper", *names_)]
+    rows += [(f"p{n}", *(draw.choice(values) for _ in names_)) for n in range(60)]
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("columns", "values", "is_asked"),
+    [
+        (("RAG", "tuning", "prompts"), ("1", ""), True),
+        (("RAG", "tuning", "prompts"), ("yes", "no", ""), False),
+        (tuple(f"How good do you think is the test of feature {n}?" for n in range(3)),
+         ("good", "bad", ""), True),
+    ],
+)  # fmt: skip
+def test_columns_are_judges_unasked_where_their_answers_and_names_may_be(
+    tmp_path: Path, columns: tuple[str, ...], values: tuple[str, ...], is_asked: bool
+) -> None:
+    path = write_csv(tmp_path / "v.csv", sheet_of_flags(*columns, values=values))
+    if is_asked:
+        assert "Are these columns judges or questions?" in question_of(path).text
+    else:
+        assert 'judge: {value: "{rater}"}' in guess_campaign([path], tmp_path)
+
+
+def test_annotators_at_the_end_of_names_are_judges_of_a_question_each(tmp_path: Path) -> None:
+    draw = random.Random(7)
+    rows: Rows = [("itemid", "tag_ann1", "tag_ann2", "stance_ann1", "stance_ann2")]
+    rows += [(f"i{n}", *(draw.choice(v) for v in ("xyz", "xyz", "pq", "pq"))) for n in range(40)]
+    text = guess_campaign([write_csv(tmp_path / "v.csv", rows)], tmp_path)
+    assert [*re.findall(r"task: \{value: (\w+)\}", text)] == ["tag_ann", "stance_ann"]
+    rows = [rows[0], *rows[1:], *rows[1:3]]
+    options = question_of(write_csv(tmp_path / "v.csv", rows)).options
+    assert options[0].by_role["item"] == ("row",)
