@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.config.judges import MODEL_NAME
@@ -195,10 +196,16 @@ def comparison(
         if c not in outcomes and c.name not in compared and len(c.counts) > 1
         and (_says_sides_alone(c, things[0]) or _named(sheet, things[:1], c))
     ]  # fmt: skip
+    rows = compared_rows(sheet, (things[0].first, things[0].second))
     answers_by_column = [
         (column, answer) for column in outcomes
-        if column.name not in compared and (answer := _preference(sheet, things, column))
+        if column.name not in compared and (answer := _preference(rows, things, rows[column.name]))
     ]  # fmt: skip
+    said = [column.name for column, _ in answers_by_column if not rows[column.name].numeric_share]
+    answers_by_column = [
+        (c, answer) for c, answer in answers_by_column
+        if c.name in said or not any(rows.determines(name, c.name) for name in said)
+    ]  # fmt: skip  # numbers for the same answers, from 0 or from 1
     if answers_by_column:
         return _on_criteria(sheet, answers_by_column)
     for column in outcomes:
@@ -338,7 +345,7 @@ def _likelihood(
 
 def _says_sides_alone(column: Column, pair: Pair) -> bool:
     """Return whether each answer is a side, or a tie, in words; or whether one side won."""
-    sides, unknown = outcomes_of(column, pair)
+    sides, unknown = outcomes_of(without_abstentions(column), pair)
     are_sides = {"a", "b"} <= {*sides.values()} and not unknown and not column.numeric_share
     return are_sides or bool(_whether(column, pair))
 
@@ -361,6 +368,13 @@ def _are_names(sheet: Sheet, pair: Pair) -> bool:
     differs = pc.not_equal(sheet.table.column(pair.first), sheet.table.column(pair.second))
     n_different = pc.sum(differs).as_py() or 0
     return is_short and repeats and n_different >= DIFFERENT_NAMES * len(sheet)
+
+
+def compared_rows(sheet: Sheet, pair: Sequence[str]) -> Sheet:
+    """Return the rows that compare two: those of another question may share columns."""
+    sides = [without_abstentions(sheet[name]) for name in pair]
+    there = [pc.is_in(sheet.table.column(c.name), pa.array([*c.counts])) for c in sides]
+    return Sheet([sheet.table.filter(pc.and_(*there))], sheet.expressions)
 
 
 def _refuse_graded(pair: Pair, column: Column) -> None:
@@ -399,7 +413,10 @@ def _preference(sheet: Sheet, things: list[Pair], column: Column) -> Answer | No
         for value, count in abstentions(column.counts).items()
         if value not in contenders and not side_of(value, things[0])
     }
-    answer = _sides_in(sheet, things, without(column, abstained))
+    filled = without(column, abstained)
+    if 2 * len(filled.filled) <= len(column.filled) + column.n_blank:
+        return None
+    answer = _sides_in(sheet, things, filled)
     return replace(answer, abstained=abstained) if answer else None
 
 

@@ -16,7 +16,12 @@ import numpy as np
 
 from annot_pipeline.errors import ConfigError, Problem, first_of
 from annot_pipeline.init import names, optional_fields, rankings, roles
-from annot_pipeline.init.abstentions import as_written, without_abstentions, without_nan
+from annot_pipeline.init.abstentions import (
+    abstentions,
+    as_written,
+    without_abstentions,
+    without_nan,
+)
 from annot_pipeline.init.answers import (
     MOST_LABELS,
     MOSTLY_NUMBERS,
@@ -28,7 +33,14 @@ from annot_pipeline.init.answers import (
 )
 from annot_pipeline.init.beliefs import weighed
 from annot_pipeline.init.cell_sets import set_answer
-from annot_pipeline.init.comparisons import OUTCOME_ROLES, comparison, outcomes_of
+from annot_pipeline.init.comparisons import (
+    CHOSEN,
+    OUTCOME_ROLES,
+    OUTCOME_WORDS,
+    compared_rows,
+    comparison,
+    outcomes_of,
+)
 from annot_pipeline.init.objects import find_control, find_task
 from annot_pipeline.init.questions import (
     ColumnsByRole,
@@ -55,6 +67,8 @@ COMMENTS, FLAGS = (
     optional_fields.SUCCESS | optional_fields.FAILURE | optional_fields.UNSCORED,
 )
 MEANS = frozenset({"mean", "avg", "average", "std", "sd", "stdev", "median", "ci", "var", "sem"})
+MOSTLY_PAIRS = 0.9
+"""Share of rows with both sides below which rows without them are taken for another question's."""
 ANOTHER = "another answer? give it as --label or --score, too"
 BARE_ID = 0.6
 """How much it says of a thing that it is an id of something: more than that it is a text."""
@@ -428,13 +442,19 @@ class _Reader:
         self.things = [segment.name] if segment else []
         by_column = [(self.sheet[a.columns[-1]], a) for a in answers]
         readings = self._by_question(by_column, [*task, *lines], tasks)
-        return [self._whole_segment(r, segment) if segment else r for r in readings]
+        readings = [self._whole_segment(r, segment) if segment else r for r in readings]
+        if not pair or len(compared_rows(self.sheet, pair)) >= MOSTLY_PAIRS * len(self.sheet):
+            return readings
+        side = self.sheet[pair[0]]  # blank in rows of another question
+        of_pairs = side.mapping | {"not": ["", *abstentions(side.counts)]}
+        return [replace(r, where=[*r.where, of_pairs]) for r in readings]
 
     def _segment(self, pair: Sequence[str]) -> Column | None:
         """Return what the two worked on: named so, or what tells the rows of a pair apart."""
         named = next((self.sheet[n] for n in self.named("segment") or self.named("item")), None)
         filled = [c for c in self.choice.with_role("segment") if len(c.filled) > 9 * c.n_blank]
         items = [c for c in self.inputs().with_role("item") if c.n_distinct > 1]
+        items = [c for c in items if not {*names.words(c.name)} & (OUTCOME_WORDS | CHOSEN)]
         likely = [*filled, *items, *self.choice.with_role("segment")]
         key = [*pair, *self.judges]
         n_once = self.sheet.combinations(*key) if key else 1
@@ -458,11 +478,12 @@ class _Reader:
         key = [c.name for c in sides if c is not None]
         if len(key) < 2 or not (self.judge or OVER in self.sheet.names):
             return reading
+        rows = compared_rows(self.sheet, key)
         key += [self.judge or OVER, segment.name]
-        n_once = self.sheet.combinations(*key)
+        n_once = rows.combinations(*key)
         for column in self.choice.offered():
             is_part = roles.PARTS & {*names.words(column.name)} and column.name not in key
-            if is_part and self.sheet.combinations(*key, column.name) > 1.1 * n_once:
+            if is_part and rows.combinations(*key, column.name) > 1.1 * n_once:
                 self.choice.claim(column)
                 joined = {"join": [segment.expression, column.expression], "sep": ":"}
                 why = f"a judge compares one {segment.name} at each {column.name}"
@@ -636,7 +657,7 @@ class _Reader:
         rest = [n for n in self.sheet.names if n not in (answer.name, *self.judges, *self.things)]
         for pair in pairs_among(rest):
             sides = [self.sheet[pair.first], self.sheet[pair.second]]
-            outcomes, unknown = outcomes_of(answer, pair)
+            outcomes, unknown = outcomes_of(without_abstentions(answer), pair)
             says_both = {"a", "b"} <= {*outcomes.values()} and not unknown
             if says_both and sides[0].n_distinct > 2 and _share_values(sides):
                 compared = {"system_a": (pair.first,), "system_b": (pair.second,)}

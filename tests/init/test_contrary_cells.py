@@ -353,3 +353,32 @@ def test_annotators_at_the_end_of_names_are_judges_of_a_question_each(tmp_path: 
     rows = [rows[0], *rows[1:], *rows[1:3]]
     options = question_of(write_csv(tmp_path / "v.csv", rows)).options
     assert options[0].by_role["item"] == ("row",)
+
+
+def browser_experiment(*, rated: bool) -> Rows:
+    """Pairs of numbered items with a side or skip; with rows of a question on a scale beside."""
+    draw = random.Random(8)
+    header = ("participant_id", "trial", "left_item", "right_item", "response", "chosen_side")
+    rows: Rows = [(*header, "chosen_item", "item")]
+    for p in range(8):
+        for trial in range(40):
+            pair = draw.sample(range(1, 9), 2)
+            side = draw.choice((0, 0, 0, 1, 1, 1, 2))
+            word = ("left", "right", "skip")[side]
+            chosen = "" if side == 2 else pair[side]
+            rows.append((f"p{p}", trial, *pair, side, word, chosen, ""))
+        rows += [
+            (f"p{p}", 40 + i, "", "", draw.randint(0, 3), "", "", i) for i in range(1, 9) if rated
+        ]
+    return rows
+
+
+@pytest.mark.parametrize("rated", [False, True])
+def test_sides_in_words_say_what_won_and_no_number_does(tmp_path: Path, rated: bool) -> None:
+    path = write_csv(tmp_path / "v.csv", browser_experiment(rated=rated))
+    text = guess_campaign([path], tmp_path)
+    assert "preference: {column: chosen_side, map: {" in text
+    assert ("left: a" in text, "right: b" in text, "abstain: [skip]" in text) == (True,) * 3
+    assert "response: " not in text.split("not mapped")[0]
+    assert "segment: chosen_item" not in text
+    assert ('where: [{column: left_item, not: [""]}]' in text) == rated
