@@ -442,16 +442,22 @@ def _matrix(sheet: Sheet) -> Reading | None:
     )  # fmt: skip
     told = (
         f"looks like one row an item, with answers in {text}. Are these columns judges or "
-        f"questions? If questions: who answered them? Or counts of votes? Then each: "
-        f'{{k: [{text}]}}, label: {{value: "{{k}}"}}, votes: "{{k}}"'
+        "questions? If questions: who answered them?"
     )
+    is_rubric = any(names.WORDS["criteria"] & {*names.words(n)} for n in asked)
+    if not is_rubric and all(sheet[n].is_whole for n in answers):
+        votes = f'each: {{k: [{text}]}}, label: {{value: "{{k}}"}}, votes: "{{k}}"'
+        told += f" Or counts of votes? Then {votes}"
+    role = "score" if all(has_steps(sheet[n]) for n in asked) else "label"
     options = [
         Option({"each": tuple(answers), "judge": ("each",)}, "each column is a judge"),
         *[Option({"each": tuple(answers), "judge": (item or "",)}, f"each {item} is a person")]
         * bool(item),
-        Option({"label": asked, "judge": ("=NAME",)}, "questions, all answered by NAME"),
-        Option({"label": asked, "judge": ("anonymous",)}, "questions; each row is a person"),
+        Option({role: asked, "judge": ("=NAME",)}, "questions, all answered by NAME"),
+        Option({role: asked, "judge": ("anonymous",)}, "questions; each row is a person"),
     ]
+    if is_rubric:
+        options = [*options[-2:], *options[:-2]]
     raise NoJudgmentsError(told, question=Question("judge", told, options))
 
 

@@ -382,3 +382,14 @@ def test_sides_in_words_say_what_won_and_no_number_does(tmp_path: Path, rated: b
     assert "response: " not in text.split("not mapped")[0]
     assert "segment: chosen_item" not in text
     assert ('where: [{column: left_item, not: [""]}]' in text) == rated
+
+
+@pytest.mark.parametrize(("column", "first"), [("clarity", "=NAME"), ("theme", "each")])
+def test_criteria_are_offered_as_questions_first(tmp_path: Path, column: str, first: str) -> None:
+    draw = random.Random(9)
+    rows: Rows = [("essay", column, "style", "support")]
+    rows += [(f"essay {n}", *(draw.randint(1, 5) for _ in range(3))) for n in range(30)]
+    question = question_of(write_csv(tmp_path / "v.csv", rows))
+    assert question.options[0].by_role["judge"] == (first,)
+    assert ("counts of votes" in question.text) == (first == "each")
+    assert any(o.by_role.get("score") == (column, "style", "support") for o in question.options)
