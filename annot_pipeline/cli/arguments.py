@@ -161,6 +161,7 @@ FORGET = (
     BECAUSE,
     BY,
     flag("--pinned", "remove pinned releases with the person too"),
+    flag("--unseen", "take a name that no export has now: later ones are read without it"),
     flag("--dry-run", "say what would be removed, and remove nothing"),
 )
 TRACE = (

@@ -108,17 +108,14 @@ def run_forget(arguments: argparse.Namespace) -> int:
     from annot_pipeline.commands.forget import forget
 
     campaign, name = load(arguments), typed(arguments)
-    document = forget(
-        campaign, arguments.judge, **chosen(arguments, "because by pinned dry_run"), progress=say
-    )
+    options = chosen(arguments, "because by pinned unseen dry_run")
+    document = forget(campaign, arguments.judge, **options, progress=say)
     would = "would be " if arguments.dry_run else ""
     names = {"removed": f"releases {would}removed", "still_named": "still named, edit by hand"}
     names |= {"pinned": "pinned, so that the command stops without --pinned"}
     names |= {"rows": "rows that would be removed from archived exports"}
     names |= {"elsewhere": "not reached, remove by hand"}
-    names |= {
-        "alike": "not forgotten, names like this one: forget them too if they are the person's"
-    }
+    names |= {"alike": "not forgotten, names like this one: forget them too if the same person"}
 
     def lines() -> Iterator[str]:
         if document["release"]:

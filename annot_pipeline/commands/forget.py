@@ -77,6 +77,7 @@ def forget(
     by: str | None,
     pinned: bool,
     dry_run: bool,
+    unseen: bool = False,
     progress: Progress,
 ) -> dict[str, Any]:
     """Leave a person out: archive, store and releases are made again without the answers.
@@ -97,6 +98,9 @@ def forget(
         Whether pinned releases with the person are removed too.
     dry_run
         Only say what would be removed.
+    unseen
+        Whether the name may be in no export and no release: only later exports have it, as of a
+        person who was forgotten under another key, and whose rows are gone since.
     progress
         Called with messages about the progress.
 
@@ -125,7 +129,7 @@ def forget(
     releases = Releases.for_campaign(campaign)
     if newest := releases.latest():
         refuse_other_key(campaign.settings, campaign.store, newest.manifest)
-    judge, entry, alike = _person(campaign, judge, decided, releases)
+    judge, entry, alike = _person(campaign, judge, decided, releases, unseen)
     removed, pins = _releases_with(releases, judge, entry), read_pins(releases)
     if (in_the_way := [v for v in removed if v in pins and not pinned]) and not dry_run:
         each = (f"annot pin {campaign.typed} {v} --remove" for v in in_the_way)
@@ -156,7 +160,7 @@ def forget(
 
 
 def _person(
-    campaign: LoadedCampaign, judge: str, decided: Decision, releases: Releases
+    campaign: LoadedCampaign, judge: str, decided: Decision, releases: Releases, unseen: bool
 ) -> tuple[str, Forgotten, list[str]]:
     """Return the name that exports have of a person, and what the store keeps of who is forgotten.
 
@@ -185,9 +189,9 @@ def _person(
     is_known = judge in names or entry.digest in {p.digest for p in read_forgotten(campaign.store)}
     every = map(releases.get, releases.versions())
     is_known = is_known or any(_has_person(release, judge, entry) for release in every)
-    if not (is_known or _is_in_files(campaign, judge, entry)):
-        do = "give the name as the exports have it"
-        do += f", or one that looks like it or contains it: {first_of(alike)}" if alike else ""
+    if not (is_known or (unseen and judge.strip()) or _is_in_files(campaign, judge, entry)):
+        do = "give the name as the exports have it; --unseen: one that only later exports have"
+        do += f"; names that look like it or contain it: {first_of(alike)}" if alike else ""
         raise ConfigError("nobody has this name", [Problem("JUDGE", "in no export", do=do)])
     return judge, entry, alike
 

@@ -15,7 +15,7 @@ from annot_pipeline.storage.keys import fingerprint, pseudonym
 from annot_pipeline.storage.release_log import ReleaseLog
 
 FORGOTTEN, LOCK = "forgotten.json", "forgotten.lock"
-ANEW = f'write {{"forgotten": []}} into {FORGOTTEN}, then annot forget each person by name'
+ANEW = f'write {{"forgotten": []}} into {FORGOTTEN}, then annot forget --unseen each person by name'
 """How people are forgotten again where digests of their names are lost, or of another key."""
 
 

@@ -701,6 +701,24 @@ def test_reasons_that_name_the_person_leave_the_log_and_its_chain_is_whole(campa
     assert named_in(campaign, PERSON) == []
 
 
+def test_after_a_new_key_a_person_whose_rows_are_gone_is_forgotten_again(forgetful, monkeypatch):
+    """By name, which no export has: an old export that arrives again is read without the person."""
+    for name, text in (("a.csv", ROWS), ("b.csv", ALONE)):
+        (forgetful / "exports" / name).write_text(without(text))
+    monkeypatch.setenv("ANNOT_KEY", OTHER_KEY)
+    (forgetful / "store" / "forgotten.json").write_text('{"forgotten": []}')
+    command = ["forget", str(forgetful), PERSON, "--because", "asked for it"]
+    new_key = ["--set", "privacy.new_key=true"]
+    assert main([*command, *new_key]) == 2
+    assert main(["forget", str(forgetful), " ", "--unseen", *command[3:], *new_key]) == 2
+    assert main([*command, "--unseen", *new_key]) == 0
+    assert Releases(forgetful / "gold").versions() == ["v0004"]
+    (forgetful / "exports" / "a.csv").write_text(ROWS)
+    build_release(load_campaign(forgetful), silent)
+    assert named_in(forgetful, PERSON) == []
+    assert load_gold(forgetful / "gold", "judges")["judge"].length() == 2
+
+
 def test_pinned_releases_strangers_and_models_are_refused_before_anything_goes(campaign):
     loaded = load_campaign(campaign)
     set_pin(loaded, "v0001", remove=False, why="paper", progress=silent)
