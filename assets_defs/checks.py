@@ -28,9 +28,8 @@ def check_spec(asset: dg.AssetKey, gates: Sequence[Gate[Any]]) -> dg.AssetCheckS
 
 def check_result(asset: dg.AssetKey, gates: Sequence[GateResult]) -> dg.AssetCheckResult:
     """Return how the gates of an asset went: those that did not pass first, with what to do."""
-    open_gates = sorted(
-        (gate for gate in gates if gate.level != "pass"), key=lambda gate: gate.level
-    )
+    not_passed = [gate for gate in gates if gate.level != "pass"]
+    open_gates = sorted(not_passed, key=lambda gate: gate.level)
     worst = open_gates[0].level if open_gates else "warn"
     rows = [
         f"| {gate.level} | {escape(str(gate))} | {escape(gate.do)} |" for gate in open_gates
@@ -39,15 +38,15 @@ def check_result(asset: dg.AssetKey, gates: Sequence[GateResult]) -> dg.AssetChe
         "gates": dg.MetadataValue.md("\n".join(["| level | gate | do |", "|---|---|---|", *rows])),
         "failed": sum(gate.level == "error" for gate in gates),
         "warned": sum(gate.level == "warn" for gate in gates),
+        **gate_figures(gates),
     }
-    summary = f"{counted(len(gates), 'gate')} passed"
     return dg.AssetCheckResult(
         passed=not open_gates,
         asset_key=asset,
         check_name=CHECK,
         severity=SEVERITY[worst],
         metadata=metadata,
-        description="\n".join(map(str, open_gates)) or summary,
+        description="\n".join(map(str, open_gates)) or f"{counted(len(gates), 'gate')} passed",
     )
 
 
@@ -66,5 +65,8 @@ def log_check(
 
 
 def gate_figures(gates: Sequence[GateResult]) -> dict[str, float]:
-    """Return the figures of gates as metadata of a materialization: Dagster plots their history."""
+    """Return the figures of gates as metadata: Dagster plots their history.
+
+    That of a check has the builds that published nothing, too; that of an asset has not.
+    """
     return {f"gate {gate.name}": gate.value for gate in gates if not gate.unchecked}

@@ -81,9 +81,8 @@ def step_metadata(
     if run.result.reused:
         metadata["skipped"] = f"inputs, settings and code are as run {run.result.run} had them"
     if table == "controlled":
-        metadata |= {
-            f"fate {fate}": count for fate, count in run.metrics(ControlMetrics).fates.items()
-        }
+        fates = run.metrics(ControlMetrics).fates.items()
+        metadata |= {f"fate {fate}": count for fate, count in fates}
     elif table == "settled":
         rejections = _rejections(run.metrics(JudgmentMetrics).rejections)
         metadata["rejected"] = dg.MetadataValue.md(build.mask_text(rejections))
@@ -91,6 +90,8 @@ def step_metadata(
         certain = read_verified(output, ["certain"])["certain"]
         metadata["certain_share"] = (pc.sum(certain).as_py() or 0) / output.rows
         metadata["most_iterations"] = max(run.metrics(LabelMetrics).iterations.values(), default=0)
+        audits = run.metrics(LabelMetrics).certificates.items()
+        metadata |= {f"audit {t} bound": a["bound"] for t, a in audits if a["bound"] is not None}
     if is_persistent:
         from assets_defs.figures import figures_of
 

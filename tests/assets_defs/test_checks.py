@@ -24,6 +24,7 @@ def test_a_check_lists_the_gates_of_its_step_the_worst_first():
     assert not check.passed
     assert check.severity == dg.AssetCheckSeverity.ERROR
     assert (check.metadata["failed"].value, check.metadata["warned"].value) == (1, 1)
+    assert check.metadata["gate doubtful_items"].value == 0.25  # also where nothing is published
     lines = check.metadata["gates"].value.splitlines()[2:]
     assert [line.split(" | ")[0] for line in lines] == ["| error", "| warn", "| pass"]
     assert "small 10 of 40" in lines[0]
@@ -39,5 +40,7 @@ def test_severity_is_that_of_the_worst_gate():
 
 def test_what_could_not_be_checked_is_no_figure():
     unchecked = result("error", name="accounting", unchecked="no way to tell")
-    assert "no way to tell" in str(check_result(KEY, [unchecked]).description)
+    check = check_result(KEY, [unchecked])
+    assert "no way to tell" in str(check.description)
+    assert "gate accounting" not in check.metadata
     assert gate_figures([unchecked, result("warn")]) == {"gate label_flips": 0.25}
