@@ -101,11 +101,6 @@ def unseen_judges(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
     )  # fmt: skip
 
 
-def reinstated_judges(metrics: ReleaseChangeMetrics) -> Finding:
-    """Return the judges who failed in the newest release and pass by the same settings."""
-    return since_release(lambda m, _: named(m.reinstated_judges), by_judge=True)(metrics, 0)
-
-
 def doubtful_items(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
     """Return the share of items that doubtful people decided, of new ones and of those they met."""
     return _in_worst_task(
@@ -145,10 +140,8 @@ def model_drift(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
 
 def model_versions(metrics: ReleaseChangeMetrics) -> Finding:
     """Return the models with another version, prompt or temperature than in the release."""
-    return named([
-        f"{row['task']}: {row['released_judges']} is now {row['judges']}"
-        for row in metrics.model_versions
-    ])  # fmt: skip
+    rows = metrics.model_versions
+    return named([f"{r['task']}: {r['released_judges']} is now {r['judges']}" for r in rows])
 
 
 def _in_worst_task(

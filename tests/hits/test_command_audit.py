@@ -13,7 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from annot_pipeline.cli import main
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.runtime.job_sizes import JobSizes
+from annot_pipeline.stages.build import Build, stages_for
+from assets_defs.metadata import step_metadata
 from tests.conftest import Built, build_file, stage_file
 
 N, JUDGES, A_ITEM = 400, 12, 5
@@ -112,6 +115,40 @@ def certificate(built: Built) -> dict[str, Any]:
 
 def labels_of(built: Built) -> dict[str, dict[str, Any]]:
     return {row["item"]: row for row in built.rows("labels")}
+
+
+def changed_audits(built: Built) -> tuple[str, str]:
+    """The level of the gate, and the tasks that it names."""
+    checks = built.publication.release.manifest["checks"]
+    [check] = [check for check in checks if check["name"] == "changed_audits"]
+    return check["level"], check["detail"]
+
+
+def bound_in_dagster(folder: Path) -> float | None:
+    """The number that Dagster plots of an audit."""
+    build = Build(load_campaign(folder))
+    runs = [build.run_stage(stage) for stage in stages_for(["labels"])]
+    metadata = step_metadata(build, runs[-1:], "labels", is_persistent=False)
+    return metadata.get("audit small bound")
+
+
+def test_answers_that_were_edited_after_the_verdict_are_named(
+    campaign: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They certify what the answers of before did not; answers that were removed are named, too."""
+    sample = draw(capsys, campaign)
+    answer(campaign, sample, wrong=4)
+    built = build_file(campaign)
+    assert not certificate(built)["certified"]
+    assert changed_audits(built) == ("pass", "")
+    assert bound_in_dagster(campaign) == pytest.approx(0.146, abs=5e-4)
+    answer(campaign, sample)
+    built = build_file(campaign)
+    assert certificate(built)["certified"]
+    assert changed_audits(built) == ("warn", "small 4 of 60 answers")
+    answer(campaign, sample, skip=1)
+    assert changed_audits(build_file(campaign)) == ("warn", "small 1 of 60 answers")
+    assert bound_in_dagster(campaign) is None
 
 
 def test_an_audit_certifies_the_labels_of_its_release(

@@ -16,7 +16,6 @@ from annot_pipeline.gates.since_release import (
     model_drift,
     model_versions,
     new_classes,
-    reinstated_judges,
     shifted,
     since_release,
     unseen_judges,
@@ -72,6 +71,13 @@ CHANGES: tuple[Gate[Any], ...] = (
         "compare the export with the one before: labels may be swapped, or mapped from another "
         "column; if it is right, raise gates.corrected_judgments.error for this build",
         measure_from=since_release(corrected_judgments), warn=0.1, error=0.2, minimum=20,
+    ),
+    Gate(
+        "changed_audits", ReleaseChangeMetrics, "lineage",
+        "number of tasks with other answers to an audit than in the newest release",
+        "see annot diff; after the verdict a new answer is another try: audit new labels",
+        lambda m: since_release(lambda *_: named(m.changed_audits), by_judge=True)(m, 0),
+        warn=0,
     ),
     Gate(
         "unlike_exports", ReleaseChangeMetrics, "lineage",
@@ -135,7 +141,8 @@ CHANGES: tuple[Gate[Any], ...] = (
         "number of judges with a failed test in the newest release and a passed one now",
         "their judgments count again: a wrong export makes bad judges look as good as others, so "
         "check what is new (annot diff names changed labels and scores); if right, do nothing",
-        reinstated_judges, warn=0,
+        lambda m: since_release(lambda *_: named(m.reinstated_judges), by_judge=True)(m, 0),
+        warn=0,
     ),
     Gate(
         "doubtful_items", ReleaseChangeMetrics, "judge_changes",

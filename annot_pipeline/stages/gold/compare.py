@@ -197,9 +197,9 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
             "shifted_exports",
             "copied_answers",
             "one_sided_judges",
+            "changed_audits",
         )
     }
-    new_classes = compare("new_classes", "prevalence")
     agreement, falls = agreement_changes(changes["agreement_changes"])
     prevalence, shifts = prevalence_changes(changes["prevalence_changes"])
     drift, falls_of_models = mean_changes(changes["model_drift"], "judge")
@@ -212,7 +212,7 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
         judges_have_other_names=release is not None and not _same_names(context, release),
         agreement_falls=falls,
         prevalence_shifts=shifts,
-        new_classes=new_classes.to_pylist(),
+        new_classes=compare("new_classes", "prevalence").to_pylist(),
         label_changes=changes["label_changes"].to_pylist(),
         judge_changes=changes["judge_changes"].to_pylist(),
         model_versions=changes["model_versions"].to_pylist(),
@@ -224,6 +224,7 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
         shifted_exports=by_export["shifted_exports"].to_pylist(),
         copied_answers=by_export["copied_answers"].to_pylist(),
         one_sided_judges=by_export["one_sided_judges"]["name"].to_pylist(),
+        changed_audits=by_export["changed_audits"]["name"].to_pylist(),
         dropped_exports=_dropped_exports(context, release) if release else [],
         corrected_judgments=by_export["corrected_judgments"].to_pylist(),
         # falls of twice their intervals: one of hundreds of exports falls below one by chance
@@ -237,9 +238,8 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
 def _doubtful(context: StageContext, release: Release) -> list[DoubtfulItems]:
     from annot_pipeline.stages.gold.unlike_judges import doubtful_items
 
-    inputs = {
-        name: verify_table(context.inputs[name]) for name in ("judgments", "judges", "labels")
-    }
+    names = ("judgments", "judges", "labels")
+    inputs = {name: verify_table(context.inputs[name]) for name in names}
     released = {
         "released": _released(release, "judges"), "released_labels": _released(release, "labels")
     }  # fmt: skip
@@ -251,14 +251,13 @@ def _sides(
 ) -> dict[str, pa.Table | StoredTable]:
     """Return judgments and their exports, of the build and of the newest release."""
     sources = release.manifest["sources"] if release else []
+    digests = pa.array(map(source_digest, sources), TEXT)
     return {
         "judgments": verify_table(context.inputs["judgments"]),
         "lineage": verify_table(context.inputs["lineage"]),
         "released": _released(release, "judgments"),
         "released_lineage": _released(release, "lineage"),
-        "released_exports": pa.table(
-            {"source_digest": pa.array(map(source_digest, sources), TEXT)}
-        ),
+        "released_exports": pa.table({"source_digest": digests}),
         "excluded": excluded,
     }
 
@@ -367,7 +366,7 @@ COMPARE_RELEASES = Stage(
     inputs=dict.fromkeys([*COMPARED.values(), "lineage"], ()),
     outputs=(*COMPARED, VANISHED),
     settings=(),
-    code_version="14",  # what vanished, moved or is copied by export, labels too; one-sided
+    code_version="15",  # what vanished, moved or is copied by export; changed audits
     work=compare_releases,
     cached=False,  # the newest release is looked at anew each time
 )  # fmt: skip

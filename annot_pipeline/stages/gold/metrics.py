@@ -147,6 +147,8 @@ class ReleaseChangeMetrics(StageMetrics):
         of the agreement of these, beyond twice its interval, the largest first.
     doubtful_items
         By task with people who are new or suspected.
+    changed_audits
+        Tasks of which answers to an audit are others than there, with their numbers.
     dropped_exports
         Exports that are read although the newest release, a rollback, dropped them.
     """
@@ -171,6 +173,7 @@ class ReleaseChangeMetrics(StageMetrics):
     unlike_exports: list[Change] = field(default_factory=list)
     reinstated_judges: list[str] = field(default_factory=list)
     one_sided_judges: list[str] = field(default_factory=list)
+    changed_audits: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
