@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
 
+from annot_pipeline.contracts import GOLD
 from assets_defs import build_definitions
 from tests.assets_defs.campaigns import write_campaign
 
+PAGE = (Path(__file__).parents[2] / "docs" / "dagster.md").read_text("utf-8")
 ONE_LOG = """
 event_log_storage:
   module: dagster._core.storage.event_log
@@ -34,12 +38,12 @@ def test_a_night_emits_events_of_runs_and_gold_tables(tmp_path: Path, monkeypatc
     monkeypatch.setenv("OPENLINEAGE__TRANSPORT__TYPE", "file")
     monkeypatch.setenv("OPENLINEAGE__TRANSPORT__LOG_FILE_PATH", str(events))
     monkeypatch.setenv("OPENLINEAGE__TRANSPORT__APPEND", "true")
-    from dagster_openlineage import openlineage_sensor  # its client looks at the variables now
-
-    sensor = openlineage_sensor(include_asset_events=True, record_filter_limit=10_000)
-    definitions = dg.Definitions.merge(
-        build_definitions(write_campaign(tmp_path / "small")), dg.Definitions(sensors=[sensor])
-    )
+    folder = write_campaign(tmp_path / "small")
+    names: dict[str, Any] = {"dg": dg, "build_definitions": build_definitions}
+    [code] = re.findall(r"```python\n(from dagster_openlineage.*?)```", PAGE, re.DOTALL)
+    exec(code.replace("campaigns/sentiment", str(folder)), names)  # its client reads variables now
+    definitions: dg.Definitions = names["defs"]
+    [sensor] = [s for s in definitions.sensors if s.name == "openlineage_sensor"]
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "dagster.yaml").write_text(ONE_LOG.format(folder=tmp_path / "home"))
     with dg.DagsterInstance.from_config(str(tmp_path / "home")) as instance:
@@ -49,7 +53,12 @@ def test_a_night_emits_events_of_runs_and_gold_tables(tmp_path: Path, monkeypatc
             instance, definitions=definitions, sensor_name=sensor.name
         )
         list(sensor(context) or ())
-    text = events.read_text(encoding="utf-8")
-    names = {json.loads(line)["job"]["name"] for line in text.splitlines() if line.strip()}
-    assert any("small" in name for name in names)
-    assert "labels" in text
+    lines = events.read_text(encoding="utf-8").splitlines()
+    said = [event for event in map(json.loads, filter(None, lines)) if event["outputs"]]
+    [table] = [
+        event["outputs"][0] for event in said
+        if event["eventType"] == "COMPLETE" and event["outputs"][0]["name"] == "small/gold/labels"
+    ]  # fmt: skip
+    columns = [field["name"] for field in table["facets"]["schema"]["fields"]]
+    assert columns == [column.name for column in GOLD["labels"].columns]
+    assert table["facets"]["dataSource"]["uri"] == "gold/v0001/labels.parquet"
