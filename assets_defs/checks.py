@@ -38,7 +38,7 @@ def check_result(asset: dg.AssetKey, gates: Sequence[GateResult]) -> dg.AssetChe
         "gates": dg.MetadataValue.md("\n".join(["| level | gate | do |", "|---|---|---|", *rows])),
         "failed": sum(gate.level == "error" for gate in gates),
         "warned": sum(gate.level == "warn" for gate in gates),
-        **gate_figures(gates),
+        **gate_figures(open_gates),
     }
     return dg.AssetCheckResult(
         passed=not open_gates,
@@ -67,6 +67,6 @@ def log_check(
 def gate_figures(gates: Sequence[GateResult]) -> dict[str, float]:
     """Return the figures of gates as metadata: Dagster plots their history.
 
-    That of a check has the builds that published nothing, too; that of an asset has not.
+    A check has those that did not pass, also of builds that published nothing; an asset has all.
     """
     return {f"gate {gate.name}": gate.value for gate in gates if not gate.unchecked}
