@@ -102,7 +102,7 @@ def _upload(release: Release, folder: Path, to: str) -> dict[str, str]:
             api.create_tag(name, tag=version, revision=commit.oid, **kind)
     except Exception as error:  # the client raises what its transport does
         what = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-        problem = Problem("", what, do="hf auth login; check the name and your rights")
+        problem = Problem("", what, do="check network, login (hf auth login), name and your rights")
         raise EngineError(f"{to}: the release cannot be uploaded", [problem]) from error
     if not is_new:
         problem = Problem("--to", f"{to} has the tag {version}", do="name another release")
