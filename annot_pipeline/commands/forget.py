@@ -51,15 +51,15 @@ from annot_pipeline.storage.store import Store
 
 STAYS = frozenset({"archive", "digests", "settings"})
 """Folders of the store that releases which stay need: only what they do not need is removed."""
-OF_ARRIVALS = frozenset(
-    {
-        "dropped_exports", "model_drift", "model_versions", "new_classes", "unseen_judges",
-        "vanished_items", "vanished_judgments",
-    }
-)  # fmt: skip
+OF_ARRIVALS = (
+    "copied_answers corrected_judgments dropped_exports model_judge_drift model_judge_versions "
+    "new_classes unseen_judges vanished_items vanished_judgments"
+)
 """Gates on what exports bring or lack since the newest release, whoever leaves."""
 IN_USE = "a build uses the store; waiting"
 ANOTHER = "another person is being forgotten; waiting"
+NAME = re.compile(r"(?!j[0-9a-f]{20}$)\s*\S")
+"""Of a person whom no export has: no pseudonym, of which nobody could tell under which key."""
 TEXTS = frozenset({".html", ".json", ".jsonl", ".md"})
 NOTES = (CATALOG, "export_digests.json", "last_build.json")
 ELSEWHERE = (
@@ -189,7 +189,7 @@ def _person(
     is_known = judge in names or entry.digest in {p.digest for p in read_forgotten(campaign.store)}
     every = map(releases.get, releases.versions())
     is_known = is_known or any(_has_person(release, judge, entry) for release in every)
-    if not (is_known or (unseen and judge.strip()) or _is_in_files(campaign, judge, entry)):
+    if not (is_known or (unseen and NAME.match(judge)) or _is_in_files(campaign, judge, entry)):
         do = "give the name as the exports have it; --unseen: one that only later exports have"
         do += f"; names that look like it or contain it: {first_of(alike)}" if alike else ""
         raise ConfigError("nobody has this name", [Problem("JUDGE", "in no export", do=do)])
@@ -325,7 +325,8 @@ def _build(campaign: LoadedCampaign, decided: Decision, progress: Progress) -> s
     try:
         runs = [build.run_stage(stage) for stage in STAGES]
         failed = {gate.name for run in runs for gate in run.gates if gate.level == "error"}
-        compared = {gate.name for gate in runs[-1].gates} - OF_ARRIVALS  # a person decides on those
+        # a person decides on those of arrivals
+        compared = {gate.name for gate in runs[-1].gates}.difference(OF_ARRIVALS.split())
         accepted = failed & compared.union(before.accepted if before else ())
         build.decision = replace(decided, accepted=tuple(sorted(accepted)), forgets_person=True)
         publication = publish(build)

@@ -23,13 +23,14 @@ from annot_pipeline.cli import main
 from annot_pipeline.cli.releases import version_ranges
 from annot_pipeline.commands.build import build_release
 from annot_pipeline.commands.decisions import publish_candidate, retract, roll_back
-from annot_pipeline.commands.forget import forget
+from annot_pipeline.commands.forget import OF_ARRIVALS, forget
 from annot_pipeline.commands.prune import prune, set_pin
 from annot_pipeline.commands.release_list import list_releases
 from annot_pipeline.commands.status import status
 from annot_pipeline.commands.validate import validate
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError, GateError, InputError, StoreError
+from annot_pipeline.gates import GATES
 from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.keys import judge_key, pseudonym
 from annot_pipeline.storage.releases import Release, Releases
@@ -701,6 +702,18 @@ def test_reasons_that_name_the_person_leave_the_log_and_its_chain_is_whole(campa
     assert named_in(campaign, PERSON) == []
 
 
+def test_forgetting_publishes_no_export_whose_answers_are_swapped(campaign):
+    """Who leaves corrects no answers of others, so that nobody has accepted this."""
+    assert {gate.name for gate in GATES}.issuperset(OF_ARRIVALS.split())
+    gates = {"corrected_judgments": {"minimum": 1}}
+    (campaign / "campaign.yaml").write_text(json.dumps(SETTINGS | {"gates": gates}))
+    head, rows = without(ROWS).split("\n", 1)
+    swapped = re.sub("[ab]$", lambda label: "ba"[label[0] == "b"], rows, flags=re.MULTILINE)
+    (campaign / "exports" / "a.csv").write_text(f"{head}\n{swapped}")
+    with pytest.raises(GateError, match="corrected_judgments: 100"):
+        forgotten(campaign)
+
+
 def test_after_a_new_key_a_person_whose_rows_are_gone_is_forgotten_again(forgetful, monkeypatch):
     """By name, which no export has: an old export that arrives again is read without the person."""
     for name, text in (("a.csv", ROWS), ("b.csv", ALONE)):
@@ -710,7 +723,8 @@ def test_after_a_new_key_a_person_whose_rows_are_gone_is_forgotten_again(forgetf
     command = ["forget", str(forgetful), PERSON, "--because", "asked for it"]
     new_key = ["--set", "privacy.new_key=true"]
     assert main([*command, *new_key]) == 2
-    assert main(["forget", str(forgetful), " ", "--unseen", *command[3:], *new_key]) == 2
+    for no_name in (" ", "j" + "0a" * 10):
+        assert main(["forget", str(forgetful), no_name, "--unseen", *command[3:], *new_key]) == 2
     assert main([*command, "--unseen", *new_key]) == 0
     assert Releases(forgetful / "gold").versions() == ["v0004"]
     (forgetful / "exports" / "a.csv").write_text(ROWS)
