@@ -18,7 +18,7 @@ JUDGES = {
     "verdicts": "judges",
     "label_verdicts": "judges by the others' answers",
     "failed": "  failed",
-    "random": "  no better than chance, not failed",
+    "random": "  look random, not failed",
     "suspected": "  suspected, the data cannot show who is right",
 }
 SINCE = {

@@ -156,19 +156,22 @@ class Contents:
 
     @cached_property
     def judges(self) -> list[dict[str, Any]]:
-        """Return rows of the gold table, with agreement in preferences, and who looks random."""
+        """Return rows of the gold table, with agreement in preferences, and who looks random.
+
+        Those whom the gates name; where no test says anything of a judge, by `looks_random`.
+        """
         rows: list[dict[str, Any]] = self.tables["judges"].to_pylist()
         preferences = self.tables["preference_agreement"].to_pylist()
         agreement = {(row["task"], row["judge"]): row for row in preferences}
         checks = self.manifest["checks"]
         n = next((int(c["value"] or 0) for c in checks if c["name"] == "inconsistent_judges"), 0)
-        inconsistent = {*self.facts.get("inconsistent_judges", ())[:n]}  # fewer items come later
+        inconsistent = self.facts.get("inconsistent_judges", ())[:n]  # fewer items come later
+        named = {*inconsistent}.union(*self.facts["careless_judges"].values())
         for row in rows:
             row |= agreement.get((row["task"], row["judge"]), {})
-            names = {row["judge"], f"{row['task']} {row['judge']}"}
-            is_judged = row["dropped"] or row["verdict"] == "failed"
-            looks = looks_random(row) or not inconsistent.isdisjoint(names)
-            row["random"] = None if is_judged else looks
+            is_named = not named.isdisjoint({row["judge"], f"{row['task']} {row['judge']}"})
+            looks = is_named or (row["verdict"] == "untested" and looks_random(row))
+            row["random"] = None if row["dropped"] or row["verdict"] == "failed" else looks
         return rows
 
     @cached_property

@@ -136,7 +136,7 @@ def test_status_of_judges_who_look_random(build_campaign, tmp_path, capsys) -> N
     assert document["failed"] == {}
     assert len(document["random"]) >= 15
     first, more = ", ".join(document["random"][:5]), len(document["random"]) - 5
-    assert f"  no better than chance, not failed: {first} and {more} more" in lines
+    assert f"  look random, not failed: {first} and {more} more" in lines
 
 
 @pytest.mark.slow

@@ -235,6 +235,24 @@ def test_a_judge_near_chance_looks_random_where_there_are_answers_enough(accurac
     assert looks_random(row) is expected
 
 
+def test_who_looks_random_is_whom_the_gates_name():
+    """A verdict is of a test: only where there is none do accuracies tell."""
+    near_chance = {"accuracy": 0.52, "chance_accuracy": 0.5, "below_chance": False,
+                   "n_judgments": 400}  # fmt: skip
+    verdicts = {"passing": "passed", "named": "undetermined", "of_a_task": "undetermined",
+                "unnamed": "undetermined", "nobody_tests": "untested"}  # fmt: skip
+    rows = [
+        {"task": "t", "judge": judge, "verdict": verdict_, "dropped": False, **near_chance}
+        for judge, verdict_ in verdicts.items()
+    ]
+    tables = {"judges": pa.Table.from_pylist(rows, GOLD["judges"].schema),
+              "preference_agreement": pa.table({"task": [], "judge": []})}  # fmt: skip
+    facts = {"careless_judges": {"chance": ["named", "t of_a_task"], "copies": ["other"]}}
+    contents = Contents({"checks": [], "facts": facts}, tables, {})
+    random = [row["judge"] for row in contents.judges if row["random"]]
+    assert random == ["named", "of_a_task", "nobody_tests"]
+
+
 @pytest.mark.parametrize(
     ("agreement", "n", "expected"), [(0.45, 100, True), (0.5, 20, False), (0.7, 100, False)]
 )

@@ -34,7 +34,8 @@ JUDGES: tuple[Gate[Any], ...] = (
     ),
     Gate(
         "careless_judges", ControlMetrics, "judge_tests",
-        "number of judges who agree no better than chance, give one answer, or copy",
+        "number of judges with answers that look random (agreement no better than chance), are all "
+        "one, or are copies",
         "see verdict and verdict_reason in the table judges; answers of people who failed do not "
         "count, unless quality.labels is measure",
         careless_judges, warn=0,
@@ -106,8 +107,8 @@ JUDGES: tuple[Gate[Any], ...] = (
     ),
     Gate(
         "inconsistent_judges", ControlMetrics, "judge_tests",
-        "number of judges with {minimum} or more shared items and agreement with others no better "
-        "than chance",
+        "number of judges with {minimum} or more shared items and scores that look random "
+        "(agreement with others no better than chance)",
         "look at correlation and inconsistency in judges; if there are no controls, set "
         "quality.test: consistency to exclude these judgments",
         measure_from=inconsistent_judges, warn=0, minimum=10,
