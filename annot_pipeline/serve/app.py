@@ -89,12 +89,13 @@ def _page(facts: Facts) -> Answer:
     return answer
 
 
-async def _error_page(_: Request, error: Exception) -> Response:
-    """Say what is wrong, as the command line does."""
+async def _error_page(request: Request, error: Exception) -> Response:
+    """Say what is wrong, as the command line does: with an address, or with a form."""
     if not isinstance(error, AnnotError):
         error = StoreError("there is no such page", [])
     html = _templates().get_template("error.html").render(error=error, asked={}, campaign="")
-    return HTMLResponse(html, HTTPStatus.NOT_FOUND)
+    is_form = request.method == "POST"
+    return HTMLResponse(html, HTTPStatus.BAD_REQUEST if is_form else HTTPStatus.NOT_FOUND)
 
 
 class _Site:
@@ -230,8 +231,8 @@ class _Site:
 
     async def report(self, request: Request) -> Response:
         """Return the report of a release."""
-        version = request.query_params.get("release") or "latest"
-        release = await run_in_threadpool(self.pages.release, version)
+        asked = request.query_params.get("release", "")
+        release = await run_in_threadpool(self.pages.release, asked)
         return FileResponse(release.file("report.html"), media_type="text/html")
 
     async def decide(self, request: Request) -> Response:
@@ -247,6 +248,9 @@ class _Site:
             what = f"{empty[0]} is empty" if empty else f"more than {MOST_CHARACTERS:,} characters"
             raise _missing("not decided", "decision", what)
         task, item, expert, decision = (form[name] for name in names)
+        facts = (await run_in_threadpool(self.item, form))[1]
+        if decision not in facts["labels"]:
+            raise _missing("not decided", decision, f"is no class of {task}: go back, press one")
         await run_in_threadpool(self.decisions.add, task, item, expert, decision, comment)
         here = urlencode({"release": form.get("release", ""), "task": task, "item": item})
         next_item = form.get("next", "")

@@ -452,7 +452,7 @@ def test_decisions_are_what_the_next_build_reads(small, tmp_path):
     ("fields", "status"),
     [
         ({"origin": "http://evil.example"}, 403), ({"form_token": "another"}, 403),
-        ({"expert": " "}, 404), ({"decision": ""}, 404), ({"comment": "x" * 10_001}, 404),
+        ({"expert": " "}, 400), ({"decision": ""}, 400), ({"comment": "x" * 10_001}, 400),
         ({"next": "//evil.example/item?"}, 303), ({"next": "javascript:alert(1)"}, 303),
     ],
 )  # fmt: skip
@@ -461,6 +461,25 @@ def test_forms_of_others_and_empty_ones_decide_nothing(client, fields, status):
     assert answer.status_code == status
     if status == 303:
         assert answer.headers["location"].startswith("/item?release=v0002")
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"task": "bad"}, "v0002 has no such task"), ({"item": "item 99"}, "no such item"),
+        ({"decision": "maybe"}, "maybe: is no class of good: go back, press one"),
+        ({"release": "v0009"}, "v0009"),
+    ],
+)  # fmt: skip
+def test_what_the_release_does_not_have_is_not_decided(small, tmp_path, fields, says):
+    path = tmp_path / "decisions.csv"
+    client = client_of(folder_of(small), decisions=path)
+    answer = decide(client, **fields)
+    assert answer.status_code == 400
+    assert says in text_of(answer.text)
+    assert not path.exists()
+    assert decide(client).status_code == 303
+    assert path.exists()
 
 
 def test_a_file_that_cannot_be_written_keeps_what_it_had(tmp_path):
