@@ -129,3 +129,14 @@ def test_what_operators_see_is_what_the_code_says():
         if not word.startswith("annot "):
             fixed = [part for part in re.split(r"\.\.\.|v\d{4}|store|gold", word) if part.strip()]
             assert all(part in code for part in fixed), word
+
+
+def test_pages_link_to_pages_of_the_site_alone():
+    """A link out of docs/ fails the build of the site, which is strict."""
+    links = [
+        (page.name, link)
+        for page in sorted((ROOT / "docs").rglob("*.md"))
+        for link in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text("utf-8"))
+        if not (page.parent / link).resolve().is_relative_to((ROOT / "docs").resolve())
+    ]
+    assert not links
