@@ -15,7 +15,7 @@ from annot_pipeline.contracts import TEXT
 from annot_pipeline.contracts.task_table import TASKS
 from annot_pipeline.errors import ConfigError, Problem, StoreError, first_of
 from annot_pipeline.hits import PLATFORMS, write_batch
-from annot_pipeline.hits.batch import LOG, SAMPLE, file_stems
+from annot_pipeline.hits.batch import LOG, NO_TEXT, SAMPLE, file_stems
 from annot_pipeline.hits.label_batches import AUDIT, LABEL_DESIGNS, design_of, plan_label_batch
 from annot_pipeline.runtime.read_back import refuse_read_back
 from annot_pipeline.stages.build import Build
@@ -117,10 +117,8 @@ def next_batch(
     plan, unplanned = _selected(plan, metrics.unplanned, questions, only, design)
     prefixes = tuple(f"{q.task}: " for q in questions if only and q.task not in only)
     about = {"campaign": settings.campaign, "design": design}
-    more: dict[str, Any] = {
-        "unplanned": unplanned,
-        "notes": [note for note in metrics.notes if not note.startswith(prefixes)],
-    }
+    notes = [note for note in metrics.notes if not note.startswith(prefixes)]
+    more: dict[str, Any] = {"unplanned": unplanned, "notes": notes}
     if not plan.num_rows:
         if not unplanned or unplanned.keys() - {*metrics.done}:
             raise _no_hit_error(unplanned, design, tasks)
@@ -143,6 +141,8 @@ def next_batch(
         more["selection_probabilities"] = str(folder / SAMPLE)
     refuse_read_back(campaign, [folder / name for name in names])
     written = write_batch(plan, plan_questions, folder, platform, force=force, sample=sample)
+    if design not in LABEL_DESIGNS:  # notes of other plans say it, and whether it tells the system
+        written["warnings"] = [what for what in written["warnings"] if NO_TEXT not in what]
     if sample is not None:
         written["next"] += AFTER_SAMPLE.format(folder / SAMPLE)
     elif design == AUDIT:

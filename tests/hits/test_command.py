@@ -155,6 +155,31 @@ def test_what_cannot_be_is_said(before, argv, title, what, campaign, capsys, mon
 
 
 @pytest.mark.slow
+def test_that_items_have_no_text_is_said_once(tmp_path, capsys):
+    """By a plan of scores, which knows the systems, and by a batch of labels."""
+    folder = tmp_path / "scores"
+    (folder / "exports").mkdir(parents=True)
+    write(folder, {name: value for name, value in CAMPAIGN.items() if name != "items"})
+    judge(folder, 80)
+    build_file(folder)
+    labels = tmp_path / "labels"
+    (labels / "exports").mkdir(parents=True)
+    fields = {"item": "item", "judge": "judge", "label": "label"}
+    sources = [{"path": "exports/*.csv", "format": "csv", "fields": fields}]
+    write(labels, {"campaign": "small", "sources": sources})
+    rows = "".join(f"i{n},j{j},{'ab'[n % 2]}\n" for n in range(9) for j in range(1 + n % 2))
+    (labels / "exports" / "a.csv").write_text("item,judge,label\n" + rows)
+    build_file(labels)
+    for campaign, says in (
+        (folder, "small: no item has a text: judges see its name"),
+        (labels, "show the name of the item, which has no text"),
+    ):
+        batch = hits(capsys, campaign)
+        told = [what for what in [*batch["notes"], *batch["warnings"]] if "map text under" in what]
+        assert len(told) == 1
+        assert says in told[0]
+
+
 def test_of_pairwise_tasks_the_error_names_the_design(folder, capsys):
     rows = ["segment,a,b,judge,winner"]
     rows += [f"s{n},x,y,{judge},{'xy'[n % 2]}" for n in range(6) for judge in "jk"]
