@@ -81,6 +81,8 @@ result is one JSON document, and so is an error ([documents](#json-documents)).
 |---|---|
 | `ANNOT_KEY` | secret of the pseudonyms; `privacy.key_env` names another variable |
 | `ANNOT_DEBUG` | if set, an internal error shows its traceback |
+| `NO_COLOR` | if set, a terminal shows no colours |
+| `FORCE_COLOR` | if set, colours are written to pipes and files too |
 
 | Command | Does |
 |---|---|
