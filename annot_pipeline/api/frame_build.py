@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -24,6 +25,7 @@ from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.contracts import INT, TEXT
 from annot_pipeline.errors import ConfigError, InputError, Problem, counted, first_of
 from annot_pipeline.stages.temporary_build import temporary_build
+from annot_pipeline.storage.queries import Queries
 
 FILE, ITEMS = "frame.parquet", "items.parquet"
 COUNTED = ("used", "control", "adjudication", "measured")
@@ -160,6 +162,9 @@ def build_frame(
             raise ConfigError("settings that cannot be", error.problems) from None
         columns = dict.fromkeys(table_names, ()) | {"lineage": ("fate", "reason", "source_row")}
         tables, gates = temporary_build(campaign, columns, lambda _: None)
+        if {"judges", "judgments"} <= tables.keys():
+            queries = Queries(campaign.settings.resources, campaign.spill)
+            tables["judges"] = _with_bias_intervals(queries, tables)
     excluded = _excluded(tables["lineage"])
     if excluded.num_rows == frame.n_rows:
         n = counted(excluded.num_rows, "row")
@@ -174,6 +179,15 @@ def build_frame(
     )  # fmt: skip
     plain = {name: _without_dictionaries(table) for name, table in tables.items()}
     return FrameTables(frame, plain, to_kind(excluded, frame.kind))
+
+
+def _with_bias_intervals(queries: Queries, tables: Mapping[str, pa.Table]) -> pa.Table:
+    """Return judges of scores with 95% t intervals of their bias."""
+    from scipy.special import stdtrit
+
+    freedom = np.arange(1, tables["judgments"].num_rows)
+    quantiles = pa.table({"freedom": freedom, "quantile": stdtrit(freedom, 0.975)})
+    return queries.table("api/judges", {**tables, "quantiles": quantiles})
 
 
 def warn_of_rows(

@@ -78,6 +78,11 @@ def judges(
 ) -> Result:
     """Describe judges of labels or scores, and test them where the frame holds controls.
 
+    The bias of scores has a 95% interval, ``bias_low`` to ``bias_high``: a t interval of the mean
+    difference from the other judges on the same items, which are taken as independent. It is about
+    these others, whose own bias it does not contain; intervals of judges who share items are not
+    independent of each other.
+
     Parameters
     ----------
     frame
@@ -98,15 +103,16 @@ def judges(
         No row can be used, with the reasons.
     """
     read, kind = _read("judges", frame, item, judge, label, score)
-    gold = build_frame(read, ("judges",), kind=kind, task=task, settings=settings)
+    names = ("judges", "judgments") if kind == "scalar" else ("judges",)
+    gold = build_frame(read, names, kind=kind, task=task, settings=settings)
     table = gold.table("judges")
-    names = [
+    columns = [
         name for name in table.schema.names
         if name not in ("task", "judge", "kind") and table[name].null_count < table.num_rows
     ]  # fmt: skip
     return Result(
         "judges", f"{table.num_rows:,} judges",
-        judges=gold.restore("judges", " ".join(["judge", *names]), order="judge"),
+        judges=gold.restore("judges", " ".join(["judge", *columns]), order="judge"),
         excluded=gold.excluded, columns=read.names, gold=gold,
     )  # fmt: skip
 

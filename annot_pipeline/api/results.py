@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,7 +75,7 @@ class Result:
         null with a ``reason`` where it is undefined.
     judges
         One row per judge: judgments, verdict of judge control, and of labels accuracy under the
-        label model, of scores mean, spread and bias.
+        label model, of scores mean, spread and bias with its interval.
     items
         One row per predicted item, the largest disagreements first: gold's label and probability,
         the prediction, ``distance``, accuracy, log loss.
@@ -156,9 +155,9 @@ class Result:
 
         How many labels have which probability, with the level at which they are certain; scores and
         statistics with their 95% intervals (statistics in points are in the table alone); judgments
-        of judges against accuracy with intervals (labels; those far below the others are named, and
-        those who have none, as they were dropped) or bias (scores); predicted probabilities against
-        gold's.
+        of judges against accuracy (labels) or bias (scores) with intervals: those far below the
+        others are named, or those with a bias beyond chance, and those who have none; predicted
+        probabilities against gold's.
 
         Raises
         ------
@@ -207,34 +206,35 @@ def _draw_labels(result: Result, axes: Any) -> str:
 
 
 def _draw_judges(result: Result, axes: Any) -> str:
-    """Draw accuracy, or the bias of scores; name those below the others, and those without any."""
+    """Draw accuracy, or the bias of scores; name those apart from the others, and those without."""
     every = rows_of(result.judges)
     column = "accuracy" if any("accuracy" in row for row in every) else "bias"
-    rows = [row for row in every if _is_number(row[column])]
-    axes.set(xlabel="judgments", ylabel="bias, points" if column == "bias" else column)
-    n, value = (np.array([row[name] for row in rows], float) for name in ("n_judgments", column))
-    axes.plot(n, value, "o", label="judge")
+    rows = [row for row in every if _is_number(row.get(column))]
+    names = ("n_judgments", column, "bias_low", "bias_high", "chance_accuracy")
+    n, value, low, high, chance = (np.array([r.get(x) for r in rows], float) for x in names)
     if column == "bias":
-        axes.axhline(0, color="0.3", linestyle="--", label="no bias")
-        axes.legend(fontsize="small")
-        return "Bias of judges"
-    low, high = wilson_interval(value * n, n)
+        title, no_answer, level = "Bias of judges", "with too few shared items", ("no bias", 0.0)
+        worst, is_apart = -np.abs(value), (low > 0) | (high < 0)
+    else:
+        title, no_answer = "Accuracy of judges by the labels", "whose answers do not count"
+        low, high = wilson_interval(value * n, n)
+        worst, is_apart, level = value, high < np.median(value), ("chance", np.nanmedian(chance))
+        axes.set_ylim(0, 1)
+    axes.set(xlabel="judgments", ylabel="bias, points" if column == "bias" else column)
+    axes.plot(n, value, "o", label="judge")
     axes.vlines(n, low, high, color="0.7")
-    axes.set_ylim(0, 1)
-    chances = [row["chance_accuracy"] for row in rows if row.get("chance_accuracy") is not None]
-    if chances:
-        axes.axhline(median(chances), color="0.3", linestyle="--", label="chance")
+    axes.axhline(level[1], color="0.3", linestyle="--", label=level[0])
     judge, lines = result.columns.get("judge", "judge"), []
-    below = [k for k in np.argsort(value, kind="stable").tolist() if high[k] < np.median(value)]
-    for at, k in enumerate(below[:MOST_NAMED], 1):  # names would stand on each other
+    apart = [k for k in np.argsort(worst, kind="stable").tolist() if is_apart[k]]
+    for at, k in enumerate(apart[:MOST_NAMED], 1):  # names would stand on each other
         axes.annotate(str(at), (n[k], value[k]), (9 * (-1) ** at, 0), textcoords="offset points")
         lines.append(f"{at} {rows[k][judge]}")
-    out = [f"  {row[judge]}" for row in every if not _is_number(row[column])]
-    lines += [f"{len(out):,} whose answers do not count:", *out[:MOST_NAMED]] * bool(out)
+    out = [f"  {row[judge]}" for row in every if not _is_number(row.get(column))]
+    lines += [f"{len(out):,} {no_answer}:", *out[:MOST_NAMED]] * bool(out)
     for line in lines:
         axes.plot([], [], " ", label=line)
     axes.legend(fontsize="small")
-    return "Accuracy of judges by the labels"
+    return title
 
 
 def _draw_intervals(result: Result, axes: Any) -> str:

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -121,10 +122,9 @@ def _in_python(problem: Problem) -> Problem:
     def written(text: str) -> str:
         return OPTION.sub(lambda match: f"{match[1].replace('-', '_')}=", text)
 
-    return replace(
-        problem, where=written(problem.where), what=written(problem.what),
-        allowed=written(problem.allowed), do=written(problem.do),
-    )  # fmt: skip
+    names = ("where", "what", "allowed", "do")
+    texts: dict[str, Any] = {name: written(getattr(problem, name)) for name in names}
+    return replace(problem, **texts)
 
 
 def _tables(gold: str | Path | Gold | Result, release: str) -> GoldTables:
@@ -142,8 +142,6 @@ def _tables(gold: str | Path | Gold | Result, release: str) -> GoldTables:
         return gold.gold
     if not isinstance(gold, (str, Path, Gold)):
         allowed = "a folder or URL of releases, what open() returns, or labels by infer_labels"
-        raise ConfigError(
-            "there is nothing to score against",
-            [Problem("gold=", f"is a {type(gold).__name__}", allowed)],
-        )
+        problem = Problem("gold=", f"is a {type(gold).__name__}", allowed)
+        raise ConfigError("there is nothing to score against", [problem])
     return (gold if isinstance(gold, Gold) else Gold(str(gold))).release(release)

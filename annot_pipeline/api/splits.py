@@ -111,9 +111,8 @@ def _parts(shares: Any) -> dict[str, float]:
         for share in shares.values()
     )
     if not is_mapping or abs(sum(shares.values()) - 1) > 1e-9:
-        problem = Problem(
-            "shares=", f"is {shares}", 'numbers that sum to 1, as {"train": 0.8, "test": 0.2}'
-        )
+        allowed = 'numbers that sum to 1, as {"train": 0.8, "test": 0.2}'
+        problem = Problem("shares=", f"is {shares}", allowed)
         raise ConfigError("no split can be made", [problem])
     return {str(part): float(share) for part, share in shares.items()}
 

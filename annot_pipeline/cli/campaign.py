@@ -72,14 +72,9 @@ def run_init(arguments: argparse.Namespace) -> int:
         for source in load_campaign(folder).settings.sources
         if not has_magic(source.path)
     ]
-    lines = [
-        *guessed.text.split("\n"),
-        f"written to {target}",
-        *single,
-        f"next: annot validate {folder}",
-    ]
+    lines = [*guessed.text.split("\n"), f"written to {target}", *single]
     document = {"campaign_file": str(target), "text": guessed.text, "beliefs": guessed.beliefs}
-    return show(arguments, document, lambda: lines)
+    return show(arguments, document, lambda: [*lines, f"next: annot validate {folder}"])
 
 
 DRAFT = b"# A draft of annot init"

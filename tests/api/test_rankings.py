@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import scipy.stats
 
 import annot_pipeline as annot
 from annot_pipeline.errors import ConfigError
@@ -130,7 +131,48 @@ def test_plots(points, votes):
 @pytest.mark.slow
 def test_a_plot_of_bias_says_what_its_line_is(points):
     legend = annot.judges(points).plot().get_legend()
-    assert [text.get_text() for text in legend.get_texts()] == ["judge", "no bias"]
+    assert [text.get_text() for text in legend.get_texts()][:2] == ["judge", "no bias"]
+
+
+def scored_by(bias: dict[str, float], n_items: int = 40) -> pd.DataFrame:
+    """Return scores by judges with a bias, of which two criteria of an item err together."""
+    rng = np.random.default_rng(4)
+    rows = [
+        (f"i{n}", judge, criterion, 50 + 10 * np.sin(n) + shift + error)
+        for n in range(n_items) for judge, shift in bias.items()
+        for error in [rng.normal(0, 4)] for criterion in ("clear", "true")
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["item", "judge", "criterion", "score"])
+
+
+def test_the_bias_of_scores_has_an_interval_and_the_plot_names_who_is_apart():
+    """The interval is that of scipy for one mean, over items: criteria of an item are one."""
+    scores = scored_by({"low": -12, "mild": 0, "mean": 0.5, "usual": 0, "high": 15})
+    result = annot.judges(scores)
+    rows = result.judges.set_index("judge")
+    wide = scores.pivot_table(index="item", columns="judge", values="score")
+    for judge in wide:
+        difference = wide[judge] - wide.drop(columns=judge).mean(axis=1)
+        expected = scipy.stats.ttest_1samp(difference, 0).confidence_interval(0.95)
+        actual = rows.loc[judge, ["bias_low", "bias_high"]].to_list()
+        assert actual == pytest.approx([*expected])
+    axes = result.plot()
+    assert axes.get_ylabel() == "bias, points"
+    ends = [sorted(path.vertices[:, 1]) for path in axes.collections[0].get_paths()]
+    intervals = result.judges[["bias_low", "bias_high"]].to_numpy()
+    np.testing.assert_allclose(sorted(ends), sorted(map(list, intervals)))
+    words = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert words[:4] == ["judge", "no bias", "1 high", "2 low"]
+
+
+def test_a_judge_of_too_few_shared_items_has_no_bias_and_is_named():
+    scores = scored_by({"a": 0, "b": 1, "c": 2}, 12)
+    alone = pd.DataFrame([("alone", "d", "true", 50.0)], columns=scores.columns)
+    result = annot.judges(pd.concat([scores, alone]))
+    rows = result.judges.set_index("judge")
+    assert rows.loc["d", ["bias", "bias_low", "bias_high"]].isna().all()
+    words = [text.get_text() for text in result.plot().get_legend().get_texts()]
+    assert words[-2:] == ["1 with too few shared items:", "  d"]
 
 
 def test_a_plot_of_judges_names_those_whose_answers_do_not_count(votes):
