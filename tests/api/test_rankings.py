@@ -130,7 +130,8 @@ def test_plots(points, votes):
 
 @pytest.mark.slow
 def test_a_plot_of_bias_says_what_its_line_is(points):
-    legend = annot.judges(points).plot().get_legend()
+    scores = points.rename(columns={"document": "segment", "model": "system"})
+    legend = annot.judges(scores, judge="worker", score="points").plot().get_legend()
     assert [text.get_text() for text in legend.get_texts()][:2] == ["judge", "no bias"]
 
 

@@ -50,7 +50,7 @@ def test_judges_and_judgments_by_test(build_campaign) -> None:
         "Judges whose answers do not count: "
         f"3 by constant answers ({n['const']} judgments), 2 by chance ({n['rand']} judgments).\n"
     ) in text
-    assert "Judges of labels without a verdict by controls are tested by the answers" in text
+    assert "Judges of labels and preferences without a verdict by controls are tested" in text
     assert "paired_t" not in text.partition("## Who was filtered")[2].partition("\n## ")[0]
 
 
