@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.audit.arrived_exports import arrived_exports
 from annot_pipeline.commands.decisions import decision
 from annot_pipeline.commands.prune import WAITING, writing
 from annot_pipeline.commands.publish import publish
@@ -322,12 +323,17 @@ def _build(campaign: LoadedCampaign, decided: Decision, progress: Progress) -> s
     build = Build(campaign, str(uuid.uuid4()), progress)
     newest = Releases.for_campaign(campaign).latest()
     before = standing_decision(newest.manifest if newest else None)
+    sources = newest.manifest["sources"] if newest else []
+    same = exports_among(campaign, {source_digest(source) for source in sources})
+    now = arrived_exports(campaign, newest.manifest if newest else None, has_key=True)
+    arrived = {*now.new, *now.changed} - same.keys()  # which only lost the person's rows
     try:
         runs = [build.run_stage(stage) for stage in STAGES]
         failed = {gate.name for run in runs for gate in run.gates if gate.level == "error"}
         # a person decides on those of arrivals
         compared = {gate.name for gate in runs[-1].gates}.difference(OF_ARRIVALS.split())
-        accepted = failed & compared.union(before.accepted if before else ())
+        compared |= {*(before.accepted if before else ())}
+        accepted = set() if arrived else failed & compared
         build.decision = replace(decided, accepted=tuple(sorted(accepted)), forgets_person=True)
         publication = publish(build)
     except AnnotError:

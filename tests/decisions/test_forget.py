@@ -942,3 +942,23 @@ def test_a_dropped_export_stays_dropped_when_rows_are_removed_by_hand(flooded):
     (flooded / "campaign.yaml").write_text(json.dumps(document))
     with pytest.raises(GateError, match="dropped_exports: 1 export"):
         build_release(load_campaign(flooded), silent)
+
+
+def test_a_lone_carriage_return_stops_a_forgetting_before_anything_goes(campaign):
+    """Readers may end a line there, where the removal of rows does not."""
+    rows = "".join(f"k{n},w{n % 3 + 1},b\n" for n in range(4))
+    text = f'item,judge,label\n"k8\rk9",w1,b\n{rows}k5,{PERSON},b\n'
+    (campaign / "exports" / "c.csv").write_bytes(text.encode())
+    with pytest.raises(InputError, match="carriage return without a newline"):
+        forgotten(campaign)
+    assert not (campaign / "store" / "forgotten.json").exists()
+
+
+def test_a_forgetting_accepts_no_gate_where_exports_arrived(campaign):
+    gates = {"certain_share": {"error": -1.0, "minimum": 1}}
+    (campaign / "campaign.yaml").write_text(json.dumps(SETTINGS | {"gates": gates}))
+    (campaign / "exports" / "c.csv").write_text("item,judge,label\nk2,w2,b\n")
+    with pytest.raises(GateError, match="certain_share"):
+        forgotten(campaign)
+    (campaign / "exports" / "c.csv").unlink()
+    assert forgotten(campaign)["release"]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -42,6 +43,7 @@ from annot_pipeline.storage.marked_folder import WITHOUT_FORGOTTEN
 WORKED_ON_BY = {"annotators", "comment_authors", "drafts", "last_created_by", "updated_by"}
 """Keys of Label Studio, read by nobody here, that name people who worked on a task."""
 
+LONE_RETURN = re.compile(rb"\r(?!\n)")
 COPY = 2
 """Format of copies: since 2 those that lose all rows hold a line end, an empty one means none."""
 
@@ -180,6 +182,10 @@ def _without_lines(export: MatchedExport, source: Source, data: bytes, rows: set
     opening = Opening.with_options(export.real, export.relative, source.options)
     wanted = rows | {row + 1 for row in rows}
     starts = {row: line for row, line in STARTS[source.format](opening, wanted) if row in wanted}
+    if LONE_RETURN.search(data):  # which may end a line for the readers, and does not here
+        raise _refused(
+            export, "a carriage return without a newline: its lines cannot be told apart"
+        )
     # the newline at the end stays
     lines, end = data.split(b"\n"), data.count(b"\n") + 2 - data.endswith(b"\n")
     if not rows <= starts.keys() or "\n".encode(source.options.encoding) != b"\n":
