@@ -295,8 +295,12 @@ def test_a_gate_accepted_for_the_newest_release_stops_no_forgetting(campaign):
         load_campaign(campaign), "latest", ["rejected_share"], because="seen", by="ann",
         progress=silent,
     )  # fmt: skip
-    (campaign / "exports" / "d.csv").write_text(f"item,judge,label\nk2,{PERSON},b\n")
-    assert forgotten(campaign)["release"] == "v0004"
+    arrived = campaign / "exports" / "d.csv"
+    arrived.write_text(f"item,judge,label\nk2,{PERSON},b\n")
+    with pytest.raises(GateError, match="rejected_share"):  # it was accepted for other exports
+        forgotten(campaign)
+    arrived.unlink()
+    assert forgotten(campaign)["release"] is None  # the candidate was made without the person
     assert named_in(campaign, PERSON) == []
 
 
