@@ -214,19 +214,19 @@ def _draw_judges(result: Result, axes: Any) -> str:
     n, value, low, high, chance = (np.array([r.get(x) for r in rows], float) for x in names)
     if column == "bias":
         title, no_answer, level = "Bias of judges", "with too few shared items", ("no bias", 0.0)
-        worst, is_apart = -np.abs(value), (low > 0) | (high < 0)
+        worst, is_outlier = -np.abs(value), (low > 0) | (high < 0)
     else:
         title, no_answer = "Accuracy of judges by the labels", "whose answers do not count"
         low, high = wilson_interval(value * n, n)
-        worst, is_apart, level = value, high < np.median(value), ("chance", np.nanmedian(chance))
+        worst, is_outlier, level = value, high < np.median(value), ("chance", np.nanmedian(chance))
         axes.set_ylim(0, 1)
     axes.set(xlabel="judgments", ylabel="bias, points" if column == "bias" else column)
     axes.plot(n, value, "o", label="judge")
     axes.vlines(n, low, high, color="0.7")
     axes.axhline(level[1], color="0.3", linestyle="--", label=level[0])
     judge, lines = result.columns.get("judge", "judge"), []
-    apart = [k for k in np.argsort(worst, kind="stable").tolist() if is_apart[k]]
-    for at, k in enumerate(apart[:MOST_NAMED], 1):  # names would stand on each other
+    outliers = [k for k in np.argsort(worst, kind="stable").tolist() if is_outlier[k]]
+    for at, k in enumerate(outliers[:MOST_NAMED], 1):  # names would stand on each other
         axes.annotate(str(at), (n[k], value[k]), (9 * (-1) ** at, 0), textcoords="offset points")
         lines.append(f"{at} {rows[k][judge]}")
     out = [f"  {row[judge]}" for row in every if not _is_number(row.get(column))]

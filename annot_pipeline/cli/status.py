@@ -76,8 +76,8 @@ def status_lines(document: Document, campaign: str) -> Iterator[str]:
         yield f"{warned}: {document['not_compared']['what']}"
     yield from fields(document, {"refused_folders.what": "a build would be refused"})
     if last:
-        told = last["outcome"] if document["candidate"] else last["outcome"].split(GONE)[0]
-        first, *more = told.splitlines() or [""]
+        outcome = last["outcome"] if document["candidate"] else last["outcome"].split(GONE)[0]
+        first, *more = outcome.splitlines() or [""]
         yield f"last build, {last['finished']}: {first}"
         yield from (f"  {line}" for line in more)
     yield from problem_lines(document["damaged_note"])

@@ -175,9 +175,9 @@ def test_that_items_have_no_text_is_said_once(tmp_path, capsys):
         (labels, "show the name of the item, which has no text"),
     ):
         batch = hits(capsys, campaign)
-        told = [what for what in [*batch["notes"], *batch["warnings"]] if "map text under" in what]
-        assert len(told) == 1
-        assert says in told[0]
+        notes = [what for what in [*batch["notes"], *batch["warnings"]] if "map text under" in what]
+        assert len(notes) == 1
+        assert says in notes[0]
 
 
 def test_of_pairwise_tasks_the_error_names_the_design(folder, capsys):

@@ -68,8 +68,8 @@ def without_forgotten(
         names, rows = rows_of_forgotten(campaign, source, export, people, key)
         copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with atomic_write(copy) as temporary:
-            left = (without_rows(export, source, rows, names) or b"\n") if rows else b""
-            packed = gzip.compress(left, mtime=0) if rows and _is_packed(export) else left
+            rest = (without_rows(export, source, rows, names) or b"\n") if rows else b""
+            packed = gzip.compress(rest, mtime=0) if rows and _is_packed(export) else rest
             temporary.write_bytes(packed)  # if empty, the file itself is read
     return replace(export, real=copy) if copy.stat().st_size else export
 
@@ -149,11 +149,11 @@ def without_rows(export: MatchedExport, source: Source, rows: set[int], names: s
     if remove is None and rows:
         raise _refused(export, f"rows cannot be removed from format: {source.format}")
     is_read = rows or source.format == "parquet"  # which may be compressed: it is written plainly
-    left = remove(export, source, data, rows) if remove and is_read else data
-    if holds_name(f"{export.relative}\n{left.decode(source.options.encoding, 'ignore')}", names):
+    rest = remove(export, source, data, rows) if remove and is_read else data
+    if holds_name(f"{export.relative}\n{rest.decode(source.options.encoding, 'ignore')}", names):
         what = "the name of a forgotten person stands in other places of the file"
         raise _refused(export, what, "the name from other cells and the name of the file")
-    return left
+    return rest
 
 
 def text_digest(export: MatchedExport) -> str:
