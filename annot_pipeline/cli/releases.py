@@ -17,6 +17,7 @@ EXPORTS = {
     "changed": "exports changed since {}",
     "new": "exports new since {}",
     "gone": "exports gone since {}",
+    "dropped": "exports that a rollback dropped, and that builds refuse: correct or exclude them",
     "not_compared": "exports not compared with {}, as the key of their digests is needed",
 }
 """How the exports on disk differ from those of a release."""
@@ -221,7 +222,7 @@ def _verified(document: Document, campaign: str) -> Iterator[str]:
     exports = document["exports"] or {}
     names_of_exports = {name: text.format(exports.get("release")) for name, text in EXPORTS.items()}
     yield from fields(exports, names_of_exports)
-    if not n and any(exports.get(kind) for kind in ("changed", "new", "gone")):
-        yield f"next: annot build {campaign}"
+    if not n and any(exports.get(kind) for kind in ("changed", "new", "gone", "dropped")):
+        yield f"next: annot {'status' if exports['dropped'] else 'build'} {campaign}"
     elif not n and document["rebuilt"] is None:
         yield f"next: annot verify {campaign} --rebuild"

@@ -24,12 +24,12 @@ from annot_pipeline.gates import Decision, standing_decision
 from annot_pipeline.stages.build import STAGES, Build, Progress
 from annot_pipeline.stages.ingest.forgotten_rows import (
     refuse_forgotten_item,
+    remaining_bytes,
     rows_of_forgotten,
-    without_rows,
 )
 from annot_pipeline.stages.ingest.present_exports import excluded_copies, exports_among, exports_of
 from annot_pipeline.stages.ingest.raw_names import appearance, judge_names
-from annot_pipeline.stages.shared.name_search import holds_name
+from annot_pipeline.stages.shared.name_search import holds_name, is_distinctive
 from annot_pipeline.storage.archive import find_exports
 from annot_pipeline.storage.catalog import CATALOG, write_catalog
 from annot_pipeline.storage.exclusions import exclusions
@@ -145,6 +145,8 @@ def forget(
     document["alike"] = alike
     document["exclude"] = {name: line for of_copy in lines for name, line in of_copy.items()}
     is_set = holds_name(kept_text(campaign.settings), [judge, entry.digest])
+    if not is_distinctive(judge):
+        progress("warn: only cells that name the judge are searched: elsewhere this name is chance")
     if is_set:
         progress("warn: settings name the person: they are kept, so remove the name before")
     if dry_run:
@@ -225,15 +227,14 @@ def _check_files(
     Nor may an export name the person elsewhere. ``people`` are the person, and others of a name
     like that, whose rows may have it.
     """
-    key, entry = judge_key(campaign.settings, campaign.store), people[0]
+    entry = people[0]
     dropped = newest.manifest.get("dropped", {}) if newest else {}
     if names := exports_among(campaign, dropped):
         problem = Problem("", first_of([*names]), do="correct or exclude them, see annot status")
         raise StoreError("exports that the last rollback dropped would be read", [problem])
     for number, source in enumerate(campaign.settings.sources):
         for export in exports_of(campaign, source, f"sources.{number}.path", entry):
-            _, rows = rows_of_forgotten(campaign, source, export, people, key)
-            without_rows(export, source, rows, {judge})
+            remaining_bytes(campaign, source, export, people, judge)
     for number, table in enumerate(campaign.settings.items):
         for export in exports_of(campaign, table, f"items.{number}.path", entry):
             refuse_forgotten_item(campaign, table, export, [entry], judge)
@@ -248,12 +249,11 @@ def _still_named(campaign: LoadedCampaign, judge: str) -> list[str]:
 
 def _is_in_files(campaign: LoadedCampaign, judge: str, entry: Forgotten) -> bool:
     """Return whether a file of a source has a person, also one that is excluded or not built."""
-    key = judge_key(campaign.settings, campaign.store)
     for source in campaign.settings.sources:
         own = campaign.own_folders
         for export in find_exports(campaign.folder, source.path, where="sources", own=own):
             try:
-                names, _ = rows_of_forgotten(campaign, source, export, [entry], key)
+                names, *_ = rows_of_forgotten(campaign, source, export, [entry])
             except AnnotError:  # broken, as an excluded one may be, or its rows cannot be removed
                 text = export.real.read_bytes().decode("utf-8", "replace")
                 names = {judge} if holds_name(text, [judge]) else set()

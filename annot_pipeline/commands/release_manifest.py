@@ -221,14 +221,12 @@ def published_metrics(runs: Mapping[str, StageRun]) -> dict[str, Any]:
 
 def _files_of(table: StoredTable) -> dict[str, Any]:
     """Return the files of a table that has several."""
-    if len(table.files) == 1:
-        return {}
     files = [
         {"file": "/".join(file.path.parts[-2:]), "sha256": file.sha256,
          "bytes": file.path.stat().st_size, "rows": file.rows}
         for file in table.files
     ]  # fmt: skip
-    return {"files": files}
+    return {"files": files} if len(files) > 1 else {}
 
 
 def changes_since(

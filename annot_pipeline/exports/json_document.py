@@ -16,14 +16,14 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
 
-from annot_pipeline.bounded_json import DEEPEST, TOO_DEEP, TOO_LONG, JsonError
+from annot_pipeline.bounded_json import DEEPEST, TOO_DEEP, TOO_LONG, JsonError, parse_bounded_json
 from annot_pipeline.contracts.answer_text import Number, value_text
 from annot_pipeline.errors import first_of, shorten
 from annot_pipeline.exports.raw_rows import Export, Opening, RawRows
@@ -48,38 +48,21 @@ class JsonBytes:
         The file.
     encoding
         Its encoding.
-    slow_from
-        Bytes after which each `read` returns a character or token, so that `place` is exact.
     """
 
-    def __init__(self, raw: IO[bytes], encoding: str, slow_from: int | None = None) -> None:
+    def __init__(self, raw: IO[bytes], encoding: str) -> None:
         name = codecs.lookup(encoding).name
         self.raw = raw
         self.decoder = codecs.getincrementaldecoder("utf-8-sig" if name == "utf-8" else name)()
-        self.slow_from = slow_from
-        self.before_last_block = 0
-        self._n_read = 0
         self._in_string = False
         self._held = ""
-        self._line, self._column = 1, 1
-        self.place = (1, 1)
 
     def read(self, size: int = -1) -> bytes:
         """Return the next bytes; none at the end."""
-        while block := self._block(size):
+        while block := self.raw.read(size) if size else b"":  # ijson reads 0 to ask for the type
             if text := self._passed(self.decoder.decode(block)):
                 return text.encode()
         return self._passed(self.decoder.decode(b"", final=True), is_last=True).encode()
-
-    def _block(self, size: int) -> bytes:
-        if size == 0:  # ijson asks for the type of what is read
-            return b""
-        if self.slow_from is not None:
-            size = min(size, self.slow_from - self._n_read) if self.slow_from > self._n_read else 1
-        block = self.raw.read(size)
-        self.before_last_block = self._n_read
-        self._n_read += len(block)
-        return block
 
     def _passed(self, text: str, *, is_last: bool = False) -> str:
         """Return what of a text can go to the parser; the start of a token waits for its end."""
@@ -94,16 +77,7 @@ class JsonBytes:
         if "NaN" in text or "Infinity" in text:
             marked = _with_markers(text, in_string=self._in_string)
         self._in_string = in_string
-        if text or is_last:
-            self.place = (self._line, self._column)
-        self._move(text)
         return marked
-
-    def _move(self, text: str) -> None:
-        """Count lines and columns to the end of a text."""
-        n_lines = text.count("\n")
-        self._line += n_lines
-        self._column = len(text) - text.rfind("\n") if n_lines else self._column + len(text)
 
 
 def _without_escapes(text: str) -> str:
@@ -129,6 +103,8 @@ def _marker(match: re.Match[str]) -> str:
 
 
 CHUNK = 20_000
+MOST_BYTES = 1 << 28
+"""Of a document whose error is placed: Python's parser takes all of it at once."""
 KEY = "@key"
 ALL = "*"
 STARTS = {"start_map": "an object", "start_array": "a list"}
@@ -234,15 +210,12 @@ def _events(opening: Opening, raw: IO[bytes]) -> Iterator[Event]:
     """
     import ijson
 
-    source = JsonBytes(raw, opening.encoding)
     try:
-        yield from ijson.basic_parse(source)
+        yield from ijson.basic_parse(JsonBytes(raw, opening.encoding))
     except ijson.JSONError as error:
-        what = str(error).removeprefix("b'").splitlines()[0].split("\\n")[0].rstrip(". ")
-        line, column = _place_of_error(opening, source.before_last_block)
+        what = _error_and_place(opening) or str(error).splitlines()[0]
         do = "check that the export is one JSON document; format: jsonl is one object a line"
-        what = f"is not JSON ({what} at line {line}, column {column})"
-        raise opening.broken(what, do) from None
+        raise opening.broken(f"is not JSON ({what})", do) from None
     except UnicodeDecodeError:
         raise opening.undecodable() from None
 
@@ -261,24 +234,16 @@ def _refusing_long_numbers(opening: Opening) -> Iterator[None]:
         raise opening.broken(f"holds {TOO_LONG}", "correct the export") from None
 
 
-def _place_of_error(opening: Opening, start: int) -> tuple[int, int]:
-    """Return the line and column where a document stops being JSON.
-
-    Parameters
-    ----------
-    opening
-        The document.
-    start
-        Bytes before the block in which the parser stopped.
-    """
-    import ijson
-
+def _error_and_place(opening: Opening) -> str:
+    """Return what is no JSON, and where, by Python's parser; empty: it is too large for that."""
     with opening.open_bytes() as raw:
-        source = JsonBytes(raw, opening.encoding, slow_from=start)
-        with suppress(ijson.JSONError):
-            for _ in ijson.basic_parse(source):
-                pass
-        return source.place
+        data = raw.read(MOST_BYTES + 1)
+        text = JsonBytes(raw, opening.encoding).decoder.decode(data, final=True)
+    try:
+        parse_bounded_json(text if len(data) <= MOST_BYTES else "0")
+    except JsonError as error:
+        return str(error)
+    return ""
 
 
 def _records(events: Iterator[Event], opening: Opening) -> Iterator[tuple[str, str | None, Any]]:

@@ -274,7 +274,8 @@ class Build:
             newest = Releases.for_campaign(self.campaign).latest()
             accepted = gate.decided(standing_decision(newest.manifest if newest else None))
             if newest and accepted.level != "error":
-                return f"accepted for {newest.version}: {replace(accepted, level='error').short}"
+                text = replace(accepted, level="error").short
+                return f"accepted for {newest.version}, with its exports alone: {text}"
         return f"error: {gate.short}"
 
     def recorded(self, stage: Stage, *, own: bool = False) -> StageRun:
@@ -391,17 +392,10 @@ def check_one_build(build: Build, runs: Mapping[str, StageRun]) -> None:
         != build.fingerprint(stage, {name: tables[name].sha256 for name in stage.inputs})
     ]
     if stale:
-        raise StoreError(
-            "the tables come from different builds: nothing was published, the last release stands",
-            [
-                Problem(
-                    "",
-                    "made from other inputs, settings or code",
-                    do="run the whole job, or annot build",
-                    values=tuple(stale),
-                )
-            ],
-        )
+        title = "the tables come from different builds: nothing was published"
+        what, do = "made from other inputs, settings or code", "run the whole job, or annot build"
+        problem = Problem("", what, do=do, values=tuple(stale))
+        raise StoreError(f"{title}, the last release stands", [problem])
 
 
 def failed_gates(gates: Sequence[GateResult]) -> GateError | None:

@@ -196,7 +196,7 @@ def test_a_gate_that_was_accepted_is_no_error_of_the_same_content(campaign):
     build_release(load_campaign(campaign), messages.append)
     assert not [message for message in messages if message.startswith("error:")]
     [message] = [message for message in messages if "rejected_share: " in message]
-    assert message.startswith("accepted for v0002: ")
+    assert message.startswith("accepted for v0002, with its exports alone: ")
     assert "(allowed: 0.00%); accepted by ann: one row" in message
 
 

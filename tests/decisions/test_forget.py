@@ -31,6 +31,7 @@ from annot_pipeline.commands.validate import validate
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError, GateError, InputError, StoreError
 from annot_pipeline.gates import GATES
+from annot_pipeline.stages.ingest.forgotten_rows import WRITERS
 from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.keys import judge_key, pseudonym
 from annot_pipeline.storage.releases import Release, Releases
@@ -68,7 +69,7 @@ def campaign(copy_campaign, tmp_path) -> Path:
 
 def forgotten(campaign: Path, judge: str = PERSON, **options: Any) -> dict[str, Any]:
     chosen = {"because": "asked for it", "by": "ann", "pinned": False, "dry_run": False} | options
-    return forget(load_campaign(campaign), judge, progress=silent, **chosen)
+    return forget(load_campaign(campaign), judge, **{"progress": silent} | chosen)
 
 
 def _without_the_person(folder: Path) -> None:
@@ -521,7 +522,15 @@ def test_annotations_leave_exports_of_label_studio(tmp_path, form):
     assert load_gold(folder / "gold", "labels").to_pylist() == alone.rows("labels")
 
 
-@pytest.mark.parametrize("text", [f"{ROWS}i9,w0,{PERSON}\n", f"{ROWS}i9 of {PERSON},w0,a\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{ROWS}i9,w0,{PERSON}\n",
+        f"{ROWS}i9 of {PERSON},w0,a\n",
+        pytest.param(f"{ROWS}i9 of Dora_Green,w0,a\n", marks=pytest.mark.slow),
+        pytest.param(f"{ROWS}i9 (Green  Dora),w0,a\n", marks=pytest.mark.slow),
+    ],
+)
 def test_a_name_in_other_cells_is_refused(campaign, text):
     (campaign / "exports" / "a.csv").write_text(text)
     before = sorted(campaign.rglob("*"))
@@ -529,6 +538,19 @@ def test_a_name_in_other_cells_is_refused(campaign, text):
         forgotten(campaign)
     new = {path.name for path in {*campaign.rglob("*")} ^ {*before}}
     assert new <= {"without_forgotten"}  # nothing went, nobody is forgotten
+
+
+@pytest.mark.parametrize("wrong", [lambda rest: rest.replace(b"\ni5,w2,b", b""), lambda _: b""])
+def test_a_copy_that_is_not_read_as_the_rest_is_refused(campaign, monkeypatch, wrong):
+    """Whatever a format does with the rows: nothing went, nobody is forgotten."""
+    remove = WRITERS["csv"]
+    monkeypatch.setitem(WRITERS, "csv", lambda *read: wrong(remove(*read)))
+    with pytest.raises(InputError, match="not read as the same file with fewer rows"):
+        forgotten(campaign)
+    monkeypatch.setitem(WRITERS, "csv", lambda *read: read[2])  # the rows are still there
+    with pytest.raises(InputError, match="stands in other places"):
+        forgotten(campaign)
+    assert not (campaign / "store" / "forgotten.json").exists()
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -661,7 +683,10 @@ def test_names_that_texts_hold_by_chance_do_not_stop_the_command(campaign, judge
     (campaign / "exports" / "b.csv").unlink()
     loaded = load_campaign(campaign, sets=["gates.vanished_judgments.error=1"])
     build_release(loaded, silent)
-    assert forgotten(campaign, judge, because="10 asked")["release"] == "v0004"
+    said: list[str] = []
+    document = forgotten(campaign, judge, because="10 asked", progress=said.append)
+    assert document["release"] == "v0004"
+    assert ("warn: only cells that name the judge" in str(said)) == (judge == "1")
     assert load_gold(campaign / "gold", "lineage").num_rows == 12
 
 

@@ -76,6 +76,10 @@ def test_the_next_night_does_not_publish_what_was_dropped(campaign, capsys):
     back(campaign)
     assert main(["status", str(campaign)]) == 0
     before = capsys.readouterr().out
+    assert main(["verify", str(campaign)]) == 0
+    verified = capsys.readouterr().out
+    assert "that a rollback dropped, and that builds refuse: correct or exclude them" in verified
+    assert f"next: annot status {campaign}\n" in verified
     with pytest.raises(GateError, match="dropped_exports: 1 export"):
         rebuilt(campaign)
     digest = next(iter(manifest_of(campaign, "v0003")["decision"]["dropped"]))

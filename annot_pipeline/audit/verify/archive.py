@@ -51,8 +51,7 @@ def verify_archive(
             if sha256 is None:
                 unknown.setdefault(version, []).append(export["name"])
                 continue
-            by = required_files.setdefault(sha256, {})
-            by[version, export["name"]] = export["bytes"]
+            required_files.setdefault(sha256, {})[version, export["name"]] = export["bytes"]
     for version, names in unknown.items():
         what = (
             f"cannot be checked: {counted(len(names), 'export')} of {version} "

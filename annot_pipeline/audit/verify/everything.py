@@ -19,6 +19,7 @@ from annot_pipeline.audit.verify.release import RESTORE, verify_release
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import AnnotError, StoreError
 from annot_pipeline.stages.build import Progress
+from annot_pipeline.stages.ingest.present_exports import exports_among
 from annot_pipeline.storage.forgotten import FORGOTTEN, forgotten_releases, unfinished
 from annot_pipeline.storage.pointer import POINTER, Pointer, number, parse_pointer
 from annot_pipeline.storage.releases import Releases
@@ -88,11 +89,10 @@ def _verify(
         row["ok"] = not checked.is_found(releases.gold.location(row["version"]))
     if version is None:
         _verify_history(releases, pointer, checked)
-    before = len(checked.findings)
     store = Store(campaign.store)
     digests = SourceDigests(store, campaign.settings)
     verify_archive(store.archive, manifests, digests, checked, whole=version is None)
-    archive_ok = len(checked.findings) == before
+    archive_ok = not checked.is_found(str(store.archive))
     for open_one in unfinished(campaign.store, campaign.typed):
         checked.find(campaign.store / FORGOTTEN, **open_one)
     for name, manifest in manifests.items() if rebuild else ():
@@ -120,10 +120,12 @@ def _differing_exports(
     version, manifest = max(manifests.items(), key=lambda named: number(named[0]))
     has_key = not (weak_key(campaign) or other_key(campaign, manifest))
     try:
-        exports = arrived_exports(campaign, manifest, has_key=has_key)
+        exports = asdict(arrived_exports(campaign, manifest, has_key=has_key))
+        dropped = exports_among(campaign, manifest.get("dropped", {}))
     except AnnotError as error:
         return {"release": version, "error": error.title}
-    return {"release": version, "error": None, **asdict(exports)}
+    exports["new"] = [name for name in exports["new"] if name not in dropped]
+    return {"release": version, "error": None, "dropped": sorted(dropped), **exports}
 
 
 def _one_release(

@@ -62,9 +62,8 @@ class Checked:
 
     def unreadable(self, path: Path, error: OSError) -> None:
         """Note a file whose bytes cannot be had."""
-        self.find(
-            path, f"cannot be read: {error.strerror or error}", "restore access, or check the disk"
-        )
+        what = f"cannot be read: {error.strerror or error}"
+        self.find(path, what, "restore access, or check the disk")
 
     def is_file(self, path: Path, missing: str) -> bool:
         """Return whether a file is there, and no link to another; if not, a finding."""

@@ -13,7 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from itertools import count
+from pathlib import Path
 from string import punctuation
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -65,13 +67,37 @@ def without_forgotten(
     name = digest([COPY, *state])[:32] + ".gz" * _is_packed(export)
     copy = campaign.store / WITHOUT_FORGOTTEN / name
     if not copy.exists():
-        names, rows = rows_of_forgotten(campaign, source, export, people, key)
         copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with atomic_write(copy) as temporary:
-            rest = (without_rows(export, source, rows, names) or b"\n") if rows else b""
-            packed = gzip.compress(rest, mtime=0) if rows and _is_packed(export) else rest
-            temporary.write_bytes(packed)  # if empty, the file itself is read
+        with atomic_write(copy) as temporary:  # if empty, the file itself is read
+            temporary.write_bytes(remaining_bytes(campaign, source, export, people))
     return replace(export, real=copy) if copy.stat().st_size else export
+
+
+def remaining_bytes(
+    campaign: LoadedCampaign, source: Source, export: MatchedExport,
+    people: Sequence[Forgotten], name: str = "",
+) -> bytes:  # fmt: skip
+    """Return an export without the rows of forgotten people, packed as it is; empty: it has none.
+
+    What is returned was read again: it has all other rows, and none of theirs.
+
+    Raises
+    ------
+    InputError
+        The rows cannot be removed without harm, or a ``name`` stands elsewhere in the export.
+    """
+    names, rows, n_rows = rows_of_forgotten(campaign, source, export, people)
+    rest = without_rows(export, source, rows, {*names, name}) or b"\n" if rows or name else b""
+    if not rows:
+        return b""
+    packed = gzip.compress(rest, mtime=0) if _is_packed(export) else rest
+    with TemporaryDirectory() as folder:
+        copy = replace(export, real=Path(folder, Path(export.relative).name))
+        copy.real.write_bytes(packed)
+        _, remaining, n_remaining = rows_of_forgotten(campaign, source, copy, people)
+    if remaining or n_remaining != n_rows - len(rows):
+        raise _refused(export, "without the rows, it is not read as the same file with fewer rows")
+    return packed
 
 
 def refuse_forgotten_item(
@@ -100,17 +126,19 @@ def refuse_forgotten_item(
 
 def rows_of_forgotten(
     campaign: LoadedCampaign, source: Source, export: MatchedExport,
-    people: Sequence[Forgotten], key: bytes,
-) -> tuple[set[str], set[int]]:  # fmt: skip
-    """Return what an export calls forgotten people, and the numbers of their rows."""
-    limits = campaign.settings.limits
+    people: Sequence[Forgotten],
+) -> tuple[set[str], set[int], int]:  # fmt: skip
+    """Return what an export calls forgotten people, the numbers of their rows, how many it has."""
+    key, limits = judge_key(campaign.settings, campaign.store), campaign.settings.limits
     opened = open_export(source, export.real, export.relative, limits=limits, whole=True)
     names: set[str] = set()
     rows: set[int] = set()
+    n_rows = 0
     for chunk in opened.chunks:
         records = read_records(
             chunk, source, path=export.relative, campaign=campaign.settings.campaign
         )
+        n_rows += pc.count_distinct(records["row"]).as_py()
         if "judge" not in records.schema.names:
             continue
         judges = records["judge"].cast(pa.string())
@@ -124,7 +152,7 @@ def rows_of_forgotten(
         if CELLS in theirs.schema.names:
             for cells in theirs[CELLS].drop_null().unique().to_pylist():
                 names.update(filter(None, cells.split(BETWEEN)))
-    return names, rows
+    return names, rows, n_rows
 
 
 def without_rows(export: MatchedExport, source: Source, rows: set[int], names: set[str]) -> bytes:

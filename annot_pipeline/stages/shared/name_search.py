@@ -34,12 +34,15 @@ def is_distinctive(name: str) -> bool:
 def holds_name(text: str, names: Iterable[str]) -> bool:
     """Return whether a text holds a name, in any case or Unicode form, also escaped or in a word.
 
-    Names that a text may hold by chance are not looked for. worker10 does not hold worker1.
+    Also as people write it (`_spellings`): dora.green is Dora_Green. Names that a text may hold by
+    chance are not looked for. worker10 does not hold worker1.
     """
-    keys = [name_key(name) for name in names if is_distinctive(name)]
+    spellings = {spelling for name in names for spelling in _spellings(name)}
+    keys = sorted(name_key(spelling) for spelling in spellings if is_distinctive(spelling))
     ends = [re.escape(key) + r"(?!\d)" * key[-1].isdigit() for key in keys]
-    forms = (name_key(text), name_key(unescaped(text)))
-    return bool(keys) and any(re.search("|".join(ends), form) for form in forms)
+    keyed = {name_key(text), name_key(unescaped(text))} if keys else set()
+    forms = keyed | {JOINING.sub(" ", key) for key in keyed}
+    return any(re.search("|".join(ends), form) for form in forms)
 
 
 class Spelling(NamedTuple):
