@@ -45,7 +45,7 @@ def _releases(document: Document, campaign: str) -> Iterator[str]:
 
     rows = [
         row
-        | {"changed": row.get("changes", {}) | {"settings_changed": row.get("settings_changed")}}
+        | {"changed": row.get("changes", {})}
         | {"decision": decision_text(row.get("decision")), "made": row.get("created_at", "")[:16]}
         | {"certified": [task for task, is_certified, _ in certificates(row) if is_certified]}
         | ({"parent": f"{row['parent']} ({gone})"} if (gone := row.get("parent_gone")) else {})

@@ -19,6 +19,7 @@ from annot_pipeline.commands.publish import publish
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.campaign_file import kept_text
 from annot_pipeline.config.judges import is_model
+from annot_pipeline.config.signature import settings_hash
 from annot_pipeline.errors import AnnotError, ConfigError, Problem, StoreError, first_of
 from annot_pipeline.gates import Decision, standing_decision
 from annot_pipeline.stages.build import STAGES, Build, Progress
@@ -40,7 +41,7 @@ from annot_pipeline.storage.forgotten import (
     unfinished,
     write_forgotten,
 )
-from annot_pipeline.storage.keys import fingerprint, judge_key, pseudonym, refuse_other_key
+from annot_pipeline.storage.keys import derive, fingerprint, judge_key, pseudonym, refuse_other_key
 from annot_pipeline.storage.locks import exclusive_lock
 from annot_pipeline.storage.manifest_changes import source_digest
 from annot_pipeline.storage.marked_folder import FOLDERS
@@ -157,7 +158,7 @@ def forget(
         write_forgotten(campaign.store, replace(entry, releases=removed))
         with Store(campaign.store).exclusive_lock(lambda: progress(IN_USE)):
             _purge(Store(campaign.store))
-        document["release"] = _build(campaign, decided, progress)
+        document["release"] = _build(campaign, entry, decided, progress)
         document["removed"] = _remove_releases(campaign, judge, entry, progress)
     return document | {"still_named": _still_named(campaign, judge)}
 
@@ -243,7 +244,8 @@ def _check_files(
 def _still_named(campaign: LoadedCampaign, judge: str) -> list[str]:
     """Return texts in store and gold that have the name, as reasons of rollbacks."""
     files = [path for root in (campaign.store, campaign.gold) for path in root.rglob("*")]
-    texts = [path for path in files if path.suffix in TEXTS and path.is_file()]
+    archive = Store(campaign.store).archive
+    texts = [p for p in files if (p.suffix in TEXTS or archive in p.parents) and p.is_file()]
     return sorted(str(p) for p in texts if holds_name(p.read_text("utf-8", "replace"), [judge]))
 
 
@@ -311,21 +313,25 @@ def _purge(store: Store) -> None:
         (store.root / name).unlink(missing_ok=True)
 
 
-def _build(campaign: LoadedCampaign, decided: Decision, progress: Progress) -> str | None:
+def _build(
+    campaign: LoadedCampaign, entry: Forgotten, decided: Decision, progress: Progress
+) -> str | None:
     """Publish a release without the person; what only the person gave has not vanished by accident.
 
     Raises
     ------
     GateError
         A gate failed that does not compare with the release before, nor was accepted for it; or
-        one that tells of arrivals.
+        one that tells of arrivals; or any where exports arrived, or settings changed, since then.
     """
     build = Build(campaign, str(uuid.uuid4()), progress)
     newest = Releases.for_campaign(campaign).latest()
-    before = standing_decision(newest.manifest if newest else None)
-    sources = newest.manifest["sources"] if newest else []
-    same = exports_among(campaign, {source_digest(source) for source in sources})
-    now = arrived_exports(campaign, newest.manifest if newest else None, has_key=True)
+    manifest = newest.manifest if newest else {}
+    before, settings = standing_decision(manifest), manifest.get("settings_hash")
+    now_set = settings_hash(campaign.settings, derive(build.key, "fingerprint"))
+    is_as_set = newest is None or _has_other_key(newest, entry) or settings == now_set
+    same = exports_among(campaign, set(map(source_digest, manifest.get("sources", ()))))
+    now = arrived_exports(campaign, manifest or None, has_key=True)
     arrived = {*now.new, *now.changed} - same.keys()  # which only lost the person's rows
     try:
         runs = [build.run_stage(stage) for stage in STAGES]
@@ -333,7 +339,7 @@ def _build(campaign: LoadedCampaign, decided: Decision, progress: Progress) -> s
         # a person decides on those of arrivals
         compared = {gate.name for gate in runs[-1].gates}.difference(OF_ARRIVALS.split())
         compared |= {*(before.accepted if before else ())}
-        accepted = set() if arrived else failed & compared
+        accepted = failed & compared if is_as_set and not arrived else set()
         build.decision = replace(decided, accepted=tuple(sorted(accepted)), forgets_person=True)
         publication = publish(build)
     except AnnotError:

@@ -19,7 +19,6 @@ def list_releases(campaign: LoadedCampaign) -> dict[str, Any]:
     pins, retracted = read_pins(releases), releases.retracted()
     versions, forgotten = releases.versions(), forgotten_releases(campaign.store)
     rows: list[dict[str, Any]] = []
-    before: dict[str, Any] | None = None
     for version in versions:
         mark = retracted.get(version)
         row = {
@@ -33,8 +32,8 @@ def list_releases(campaign: LoadedCampaign) -> dict[str, Any]:
             whats = "; ".join(problem.what for problem in error.problems)
             do = "; ".join(dict.fromkeys(problem.do for problem in error.problems))
             rows.append(row | {"problem": f"{error.title} ({whats})", "do": do})
-            before = None
             continue
+        changes = manifest["changes"] or {}
         tables = {table["name"]: table["rows"] for table in manifest["tables"]}
         parent = manifest["parent"] and manifest["parent"]["version"]
         gone = "forgotten" if parent in forgotten else "pruned"
@@ -43,11 +42,10 @@ def list_releases(campaign: LoadedCampaign) -> dict[str, Any]:
             "parent_gone": gone if parent and parent not in versions else None,
             "records": manifest["facts"]["records"], "tables": tables,
             "labels": tables.get("labels", 0), "scores": tables.get("scores", 0),
-            "changes": manifest["changes"] or {}, "decision": manifest.get("decision"),
-            "settings_changed": _has_other_settings(manifest, before),
+            "changes": changes, "settings_changed": changes.get("settings_changed", False),
+            "decision": manifest.get("decision"),
             "certificates": manifest["facts"].get("certificates", {}),
         })  # fmt: skip
-        before = manifest
     back = releases.rolled_back()
     problem = back and {"file": back.where, "what": back.what, "do": back.do}
     people = [
@@ -56,13 +54,3 @@ def list_releases(campaign: LoadedCampaign) -> dict[str, Any]:
     ]
     candidates = [*Candidates(campaign.store, campaign.typed).listed([None, *versions][-1])]
     return {"releases": rows, "candidates": candidates, "forgotten": people, "rolled_back": problem}
-
-
-def _has_other_settings(manifest: dict[str, Any], before: dict[str, Any] | None) -> bool | None:
-    """Return whether settings differ from the parent's; None if the parent is needed to know."""
-    if manifest["parent"] is None:
-        return False
-    has_changed: bool | None = (manifest["changes"] or {}).get("settings_changed")
-    if has_changed is None and before and before["version"] == manifest["parent"]["version"]:
-        has_changed = before["settings_hash"] != manifest["settings_hash"]
-    return has_changed

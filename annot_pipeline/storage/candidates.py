@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -93,14 +92,18 @@ class Candidates:
         Only that of the ``newest`` release can be published; None: there is no release yet.
         """
         for run in self.runs():
-            with suppress(StoreError):  # damaged
-                manifest, gold = self.get(run).manifest, GoldFolder(self.folder / run)
-                row: dict[str, Any] = {"run": run[:SHORT], "kept": (gold.folder / MARKER).exists()}
-                row["parent"] = manifest["parent"] and manifest["parent"]["version"]
-                steps = candidate_steps(manifest, self.typed, run[:SHORT])
-                steps = steps if row["parent"] == newest else steps[: row["parent"] is not None]
-                row |= {"bytes": gold.size(manifest["version"]), "do": "; ".join(steps)}
-                yield row | {"created_at": manifest["created_at"]}
+            gold = GoldFolder(self.folder / run)
+            row: dict[str, Any] = {"run": run[:SHORT], "kept": (gold.folder / MARKER).exists()}
+            row |= {"bytes": gold.size(gold.versions()[-1]), "parent": None, "created_at": None}
+            try:
+                manifest = self.get(run).manifest
+            except StoreError as error:
+                yield row | {"do": f"{error.title}: delete its folder"}
+                continue
+            row["parent"] = manifest["parent"] and manifest["parent"]["version"]
+            steps = candidate_steps(manifest, self.typed, run[:SHORT])
+            steps = steps if row["parent"] == newest else steps[: row["parent"] is not None]
+            yield row | {"do": "; ".join(steps), "created_at": manifest["created_at"]}
 
     def add(self, run: str, version: str, fill: Fill, *, keep: bool) -> Release:
         """Let ``fill`` make the candidate of a run; the oldest of many are removed."""

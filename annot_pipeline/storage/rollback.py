@@ -38,7 +38,7 @@ def rollback(pointer: Pointer, known: Pointer) -> Problem | None:
     return Problem("", what, do=do)
 
 
-def replaced(pointer: Pointer, known: Pointer, unknown_to: int) -> list[str]:
+def replaced(pointer: Pointer, log: Pointer, unknown_to: int) -> list[str]:
     """Return releases of a pointer that are others than the log knows.
 
     Numbers rise, so one that is not above the last of the log, and not in it, was not published.
@@ -48,20 +48,11 @@ def replaced(pointer: Pointer, known: Pointer, unknown_to: int) -> list[str]:
     unknown_to
         Up to this number lines of the log were lost: it need not know what was published.
     """
-    last = number(known.last)
-    return sorted(
-        (
-            version
-            for version, sha256 in pointer.manifests.items()
-            if known.manifests.get(version, sha256) != sha256
-            or (
-                version not in known.manifests
-                and number(version) <= last
-                and not 0 < number(version) <= unknown_to
-            )
-        ),
-        key=number,
-    )
+    last, lost = number(log.last), range(1, unknown_to + 1)
+    known = log.manifests
+    unknown = {v for v in pointer.manifests.keys() - known if number(v) <= last}
+    other = {v for v, sha256 in pointer.manifests.items() if known.get(v, sha256) != sha256}
+    return sorted(other.union(v for v in unknown if number(v) not in lost), key=number)
 
 
 def refuse_left_behind(gold: GoldFolder) -> None:

@@ -427,6 +427,11 @@ def test_candidates_that_stay_are_listed_with_commands_that_work(campaign, capsy
         assert said.count(other["run"]) >= 2
     command = row["do"].split()[1:]
     assert main(command) == 0
+    [manifest] = (campaign / "store" / "candidates").glob(f"{run}*/*/manifest.json")
+    manifest.write_text("{}")
+    [row] = [row for row in list_releases(loaded)["candidates"] if row["run"] == run]
+    assert row["do"].endswith("delete its folder")
+    assert run in status(load_campaign(campaign))["other_candidates"]
 
 
 def test_status_names_no_command_for_a_candidate_that_is_gone(campaign, capsys):

@@ -991,3 +991,27 @@ def test_a_forgetting_accepts_no_gate_where_exports_arrived(campaign):
         forgotten(campaign)
     (campaign / "exports" / "c.csv").unlink()
     assert forgotten(campaign)["release"]
+
+
+@pytest.mark.slow
+def test_a_forgetting_accepts_no_gate_where_settings_changed(campaign):
+    gates = {"gates": {"certain_share": {"error": -1.0, "minimum": 1}}}
+    settings = SETTINGS | gates | {"label_model": "one_coin"}
+    (campaign / "campaign.yaml").write_text(json.dumps(settings))
+    with pytest.raises(GateError, match="certain_share"):
+        forgotten(campaign)
+    (campaign / "campaign.yaml").write_text(json.dumps(SETTINGS | gates))
+    assert forgotten(campaign)["release"]
+
+
+@pytest.mark.slow
+def test_an_archived_export_of_a_release_that_stays_and_names_the_person_is_told(campaign):
+    """The export is gone from its folder, and nothing of the person is in its judgments."""
+    note = f"item,judge,label,note\nk7,w0,a,as {PERSON} says\n"
+    every = ["gates.vanished_judgments.error=1", "gates.vanished_items.error=1"]
+    folder = build(campaign.parent / "other", {"a.csv": note})
+    build(folder, {"a.csv": ROWS}, *every)
+    document = forgotten(folder)
+    assert document["removed"] == ["v0002"]
+    [path] = document["still_named"]
+    assert Path(path).read_text() == note
