@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -227,6 +228,7 @@ def _of_two_names(sheet: Sheet, choice: Choice) -> list[Answer]:
         named = sorted(column.counts.keys() - {*ties})
         others = [{*names.words(n)} for n in sheet.names if n != column.name]
         are_named = all(any({*names.words(v)} <= o for o in others) for v in named)
+        are_named = are_named and not {*map(names.bare, named)} & {*chain(*EITHER.values())}
         if len(named) == 2 and are_named and not column.numeric_share:
             expression = column.mapping | {"map": dict.fromkeys(ties, "tie")} if ties else None
             why = f"names what won: {', '.join(named)}"
@@ -353,8 +355,9 @@ def _says_sides_alone(column: Column, pair: Pair) -> bool:
 def _are_systems(sheet: Sheet, pair: Pair) -> bool:
     """Return whether columns hold few short names, of which most stand on both sides."""
     first, second = sheet[pair.first].counts.keys(), sheet[pair.second].counts.keys()
-    is_shared = len(first & second) >= SHARED_NAMES * len(first | second)
-    return (is_shared or len(first | second) == 2) and _are_names(sheet, pair)
+    n_names = len(first | second)  # of all pairs in one order, all but two stand on both sides
+    is_shared = len(first & second) >= min(SHARED_NAMES * n_names, n_names - 2)
+    return is_shared and _are_names(sheet, pair)
 
 
 def _are_names(sheet: Sheet, pair: Pair) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -78,17 +79,13 @@ def _is_possible_truth(truth: Column, sources: Sequence[SourceGuess]) -> bool:
 
 def _matching(choice: Choice, judged: Sequence[frozenset[str]]) -> Column | None:
     """Return the column with the most ids of judged items; one named ``item`` is preferred."""
-    candidates: list[tuple[bool, int, int, Column]] = []
-    for position, column in enumerate(choice.offered()):
-        if not column.is_unique:
-            continue
-        named = "item" in names.roles(column.name)
-        best = 0
-        for items in judged:
-            n_matches = len(column.counts.keys() & items)
-            enough = n_matches >= MATCHED * len(items)
-            if enough or (named and n_matches >= MATCHED_IF_NAMED * column.n_distinct):
-                best = max(best, n_matches)
-        if best:
-            candidates.append((not named, -best, position, column))
-    return min(candidates, key=lambda candidate: candidate[:3])[3] if candidates else None
+    columns = [c for c in choice.offered() if c.is_unique]
+    named = {c.name: "item" in names.roles(c.name) for c in columns}
+
+    def n_matched(column: Column) -> int:
+        if_named = MATCHED_IF_NAMED * column.n_distinct if named[column.name] else math.inf
+        matched = [(len(column.counts.keys() & items), MATCHED * len(items)) for items in judged]
+        return max((n for n, enough in matched if n >= min(enough, if_named)), default=0)
+
+    matching = filter(n_matched, columns)
+    return min(matching, key=lambda c: (not named[c.name], -n_matched(c)), default=None)

@@ -43,10 +43,8 @@ def find_task(
     source = next(filter(_is_language, choice.with_role("source_language")), None)
     target = next(filter(_is_language, choice.with_role("target_language")), None)
     if source and target:
-        join = {
-            "join": [choice.claim(source).expression, choice.claim(target).expression],
-            "sep": "-",
-        }
+        both = [choice.claim(column).expression for column in (source, target)]
+        join = {"join": both, "sep": "-"}
         tasks = ["-".join(pair) for pair in choice.sheet.pairs(source.name, target.name)]
         return [("task", join, ", ".join(tasks[:10]))], tasks
     sheet = choice.sheet

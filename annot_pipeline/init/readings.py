@@ -210,6 +210,7 @@ class _Reader:
             judges = []  # the only column is the answer
         if not (judges or by_role or self.choice.with_role("text")):
             systems = self.choice.with_role("system") if self.choice.with_role("answer") else []
+            systems = [c for c in systems if not names.WORDS["judged"] & {*names.words(c.name)}]
             judges = [c.name for c in systems if roles.are_models(c)][:1]
         is_named = bool(self.named("judge")) or any(
             names.likelihood(name, "judge") or roles.are_models(c) or roles.are_people(c)
@@ -300,7 +301,7 @@ class _Reader:
 
     def _judge_line(self, pairing: Pairing) -> Line:
         by_role = self.by_role.get("judge", ())
-        if self.view.shape == "columns" and by_role == ("each",):
+        if self.view.shape in ("columns", "grid") and by_role == ("each",):
             return ("judge", self.sheet[OVER].expression, "the name of the column")
         if by_role and not self.named("judge"):
             word = by_role[0]
@@ -357,6 +358,13 @@ class _Reader:
             if sheet[n].is_whole:
                 forms.setdefault(re.sub(r"\d+", "#", n), []).append(n)
         alike = [tuple(form) for form in forms.values() if len(form) > 1]
+        grid = [n for form in alike for n in form] * (len(alike) > 1)
+        alike = [tuple(grid)] * bool(commonprefix(grid)) + alike  # noqa: RUF071  # no paths
+        classes = [
+            sheet[n] for n in likely if sheet[n].n_distinct > 2 and not sheet[n].numeric_share
+        ]
+        if len(classes) > 1 and self.view.shape == "rows" and _share_values(classes):
+            alike.append(tuple(c.name for c in classes))
         options = [Option({"each": f, "judge": ("each",)}, "each column is a judge") for f in alike]
         options += [Option({"judge": (n,)}, roles.spoken(sheet[n])) for n in ranked]
         if is_met_again or not thing or pairs_among(sheet.names):
@@ -698,7 +706,8 @@ class _Reader:
                 "; free text or several answers in a cell (which each, json and match can split): "
                 + ", ".join(told)
             )
-        rest = [c for c in self.choice.offered() if 1 < c.n_distinct <= 100 and c not in named]
+        offered = [] if self.is_mturk else self.choice.offered()
+        rest = [c for c in offered if 1 < c.n_distinct <= 100 and c not in named]
         rest = [
             c for c in rest if not names.roles(c.name).keys() - {"rank", "answer", "preference"}
             and not roles.NO_ANSWER & {*names.words(c.name)}
@@ -966,7 +975,8 @@ class _Reader:
         """Return the questions of a HIT: of one kind, since a HIT asks for one, or as labels."""
         named = [
             c for c in self.choice.among(lambda n: n.startswith(MTURK_ANSWER)).offered()
-            if len(c.filled) > c.n_blank and (not self.view.parts or c.name in self.view.parts)
+            if len(c.filled) > c.n_blank and not {*c.counts} <= roles.EMPTY
+            and (not self.view.parts or c.name in self.view.parts)
         ]  # fmt: skip
         texts = [
             c for c in named
@@ -994,7 +1004,7 @@ class _Reader:
         taken = {name for answer, _ in sets for name in answer.columns}
         groups: list[list[tuple[Column, Answer]]] = []
         for column, answer in [(c, a) for c, a in answers if c.name not in taken]:
-            is_text = isinstance(column.expression, str) and self.view.shape == "rows"
+            is_text = isinstance(column.expression, str) and self.view.shape in ("rows", "grid")
             alike = next((g for g in groups if is_text and _on_one_scale(g[0][1], answer)), None)
             if alike is None:
                 groups.append([(column, answer)])
@@ -1036,8 +1046,8 @@ class _Reader:
         names_ = [column.name for column, _ in members]
         if rankings.are_ranks_of_rows(self.sheet, names_):
             return self._ranks_of_columns([column for column, _ in members], lines)
-        start = MTURK_ANSWER if self.is_mturk else ""
-        first = members[0][1]
+        column, first = members[0]
+        start = MTURK_ANSWER if self.is_mturk else column.expression.removesuffix(column.name)
         *sides, (name, _, _) = first.fields
         labels: Counter[str] = Counter()
         abstained, failed = Counter[str](), Counter[str]()
@@ -1289,7 +1299,7 @@ def _answer_options(columns: Sequence[Column]) -> list[Option]:
     for some in [*groups[:1], columns, *([c] for c in columns[:5])]:
         by_role: dict[str, tuple[str, ...]] = {}
         for c in some:
-            role = "score" if c.numeric_share == 1 else "label"
+            role = "score" if c.numeric_share == 1 and c.n_distinct > 2 else "label"
             by_role[role] = (*by_role.get(role, ()), c.name)
         why = f"these {len(some)}, each a question" if len(some) > 1 else roles.spoken(some[0])
         if all(option.by_role != by_role for option in options):

@@ -207,6 +207,8 @@ def is_measured(column: Column) -> bool:
     return column.numeric_share == 1 and not column.is_whole
 
 
+EMPTY = frozenset({"{}", "[]"})
+"""Cells of forms in which nothing was answered."""
 NAMELESS = re.compile(r"c[0-9]+")
 """Names that `sniff` gives to columns of a file without header."""
 
@@ -310,7 +312,7 @@ def answer_columns(
         listed = re.findall(r"\w+", column.name.partition("[")[2])  # as of: Better? [Y/N]
         is_named = "answer" in roles or {*listed} >= column.counts.keys() != set()
         is_named |= _in_answers(column)
-        if column.n_distinct < 2 and not is_named:
+        if (column.n_distinct < 2 and not is_named) or {*column.counts} <= EMPTY:
             continue
         is_rare = len(column.filled) <= column.n_blank and _form(column.name) not in filled
         if is_rare and not (is_named and len(column.filled) > 1):

@@ -92,7 +92,7 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
     error: NoJudgmentsError | None = None
     if not by_role and (counts := vote_counts(sheet)):
         return [counts]
-    if not by_role and (by_name := _judges_by_name(sheet, rows.sheet)):
+    if not by_role and (by_name := _judges_by_name(sheet, rows.sheet) or _grid(sheet, format_)):
         return by_name
     try:
         readings = read_view(rows, format_, by_role)
@@ -205,11 +205,8 @@ def _unnamed(sheet: Sheet, format_: str) -> list[Reading]:
             answers = {name for r in readings for name in r.columns}
             several = len(view.sheet) >= FEWEST * len(sheet)
             if several and {*view.parts} == {views.OVER, *answers} and not _is_open(readings):
-                judge = (
-                    "judge",
-                    {"value": f"{view.taken[0]} {{a}}"},
-                    "places in a list: no persons",
-                )
+                place = {"value": f"{view.taken[0]} {{a}}"}
+                judge = ("judge", place, "places in a list: no persons")
                 notes = [PLACES, *unmapped_note([sheet[n] for n in majorities])]
                 unnamed += [
                     replace(r.with_lines(judge), notes=[*notes, *r.notes]) for r in readings
@@ -264,6 +261,8 @@ def _each_by_option(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[
         what = f"{len(patterns)} columns match; columns: {', '.join(sheet.names[:40])}"
         raise ConfigError("an answer names no columns", [Problem("--each", what)])
     if rest.get("judge") == ("each",):
+        if grid := _grid(sheet, format_, patterns):
+            return grid
         pattern = each[0] if len(each) == 1 else ""
         item = rest.get("item", (None,))[0]
         if rest.keys() == {"judge"} and item_ids(sheet, patterns) is None:
@@ -312,18 +311,29 @@ def _judges_by_name(sheet: Sheet, rows: Sheet) -> list[Reading]:
     return [r.with_lines(("task", {"value": s}, "a question")) for s, r in readings.items()]
 
 
+def _grid(sheet: Sheet, format_: str, asked: Sequence[str] = ()) -> list[Reading]:
+    """Return columns of a judge and a question each, as rater1_fluency; of ``asked`` ones any."""
+    for view in views.numbered_views(sheet, asked):
+        ends = {n: str(view.sheet[n].expression).partition("{i}") for n in view.parts[1:]}
+        starts = {start for start, _, _ in ends.values()}
+        if len(starts) > 1 or not (asked or "judge" in names.roles("".join(starts))):
+            continue
+        questions = {n: end.lstrip(" _-.") or n for n, (_, _, end) in ends.items()}
+        long = view.sheet.renamed(questions)
+        long.expressions[views.OVER] = {"value": f"{starts.pop()}{{i}}"}
+        whole = views.View("grid", long, sheet, view.each, (views.OVER, *questions.values()))
+        readings = read_view(whole, format_, {"judge": ("each",), "all_answers": ()})
+        if not _is_open(readings):
+            return readings
+    return []
+
+
 def _outcomes_by_judge(
     sheet: Sheet, stem: str, outcome: str, columns: Sequence[str]
 ) -> list[Reading]:
     """Return comparisons with a column of winners for each judge."""
     view = views.columns_view(sheet, columns, "rater", f"{stem}*")
-    renamed = Sheet(
-        [
-            part.rename_columns([outcome if c == "@answer" else c for c in part.column_names])
-            for part in view.sheet.parts
-        ],
-        {**sheet.expressions, outcome: "{rater}", views.OVER: {"value": "{rater}"}},
-    )  # fmt: skip
+    renamed = view.sheet.renamed({"@answer": outcome})
     view = views.View("columns", renamed, sheet, view.each, (views.OVER, outcome), view.taken)
     return [r for r in read_view(view, "csv", {"judge": ("each",)}) if r.kind == "pairwise"]
 

@@ -10,7 +10,7 @@ import codecs
 import contextlib
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
@@ -24,7 +24,7 @@ from annot_pipeline.exports import READERS
 from annot_pipeline.exports.appraise import LAYOUTS, NAMED
 from annot_pipeline.exports.json_document import JsonBytes
 from annot_pipeline.exports.label_studio import task_of
-from annot_pipeline.exports.raw_rows import is_text
+from annot_pipeline.exports.raw_rows import HTML, is_text
 from annot_pipeline.exports.tabular import DELIMITERS
 from annot_pipeline.init import names
 from annot_pipeline.init.planned import read_planned
@@ -126,32 +126,12 @@ def _beginning(head: bytes) -> Any:
     """Return what the first bytes of a document say; what they cut off is missing."""
     import ijson
 
-    stack: list[tuple[Any, str | None]] = []
-    root: Any = None
+    builder = ijson.ObjectBuilder()
     with contextlib.suppress(ijson.JSONError, ValueError):
-        for kind, value in _events(head):
-            if kind == "map_key":
-                stack[-1] = (stack[-1][0], value)
-                continue
-            if kind in ("end_map", "end_array"):
-                stack.pop()
-                continue
-            inner: Any = {"start_map": {}, "start_array": []}.get(kind, value)
-            if not stack:
-                root = inner
-            elif isinstance(stack[-1][0], list):
-                stack[-1][0].append(inner)
-            else:
-                stack[-1][0][stack[-1][1]] = inner
-            if kind in ("start_map", "start_array"):
-                stack.append((inner, None))
-    return root
-
-
-def _events(head: bytes) -> Iterator[tuple[str, Any]]:
-    import ijson
-
-    yield from ijson.basic_parse(JsonBytes(io.BytesIO(head), "utf-8"), use_float=True)
+        source = JsonBytes(io.BytesIO(head), "utf-8")
+        for kind, value in ijson.basic_parse(source, use_float=True):
+            builder.event(kind, value)
+    return getattr(builder, "value", None)
 
 
 ROWS_TRIED = 1_000
@@ -163,12 +143,6 @@ BYTES_TRIED = 8 << 20
 
 RANKING_TASK = b"<ranking-task"
 """What tells the rankings of Appraise from other XML."""
-
-
-HTML = (
-    "this file is an HTML page, not an export, such as the page that asks to log in: download the "
-    "export again"
-)
 
 
 def _what_zip(path: Path) -> str:
@@ -243,19 +217,17 @@ def _format(path: Path, head: bytes) -> str:
         raise UnusableError("is empty")
     if not is_text(head):
         raise UnusableError("is not text")
+    if HTML.match(head):
+        raise UnusableError("is an HTML page, not an export: log in, and download it again")
     if ending not in (".csv", ".tsv", ".tab"):
         if start[:1] == b"{":
             return "jsonl"
         if start[:1] == b"[":
             return "label_studio"
         if start[:1] == b"<":
-            if b"<html" in head[:2000].lower():
-                raise UnusableError(HTML)
             if RANKING_TASK not in head:
                 raise UnusableError("is XML or HTML, and has no ranking-task")
             return "wmt_ranking"
-    if start[:1] == b"<" and b"<html" in head[:2000].lower():
-        raise UnusableError(HTML)
     if b"\0" in head and not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise UnusableError("is not text")
     return "csv"

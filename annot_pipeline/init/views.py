@@ -164,7 +164,7 @@ class View:
     Parameters
     ----------
     shape
-        ``rows``, ``numbered``, ``columns``, ``list``, ``parallel`` or ``keys``.
+        ``rows``, ``numbered``, ``columns``, ``grid``, ``list``, ``parallel`` or ``keys``.
     sheet
         One judgment a row.
     each
@@ -352,10 +352,13 @@ def _text(value: Any) -> str | None:
 # --- columns side by side ------------------------------------------------------------------
 
 
-def numbered_views(sheet: Sheet) -> Iterator[View]:
-    """Yield the view of families of columns with the same numbers: sys1, sys2, score1, score2."""
+def numbered_views(sheet: Sheet, among: Sequence[str] = ()) -> Iterator[View]:
+    """Yield the view of families of columns with the same numbers: sys1, sys2, score1, score2.
+
+    Columns ``among`` some, else any.
+    """
     families: dict[tuple[str, str], list[int]] = {}
-    for name in sheet.names[:MOST_COLUMNS]:
+    for name in among or sheet.names[:MOST_COLUMNS]:
         match = _NUMBERED.fullmatch(name)
         if match is None or not sheet[name].counts:
             continue

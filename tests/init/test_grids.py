@@ -1,0 +1,126 @@
+"""Columns of a judge and a question each, and columns whose cells say what their names do not."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from annot_pipeline.init import OpenError, guess_campaign
+from tests.init.conftest import Guess, write_csv
+
+Guesses = Callable[..., Guess]
+
+
+def question(path: Path) -> OpenError:
+    """What is asked about a file."""
+    with pytest.raises(OpenError) as caught:
+        guess_campaign([path], path.parent)
+    return caught.value
+
+
+def grid(path: Path, start: str, between: str, *more: str) -> Path:
+    """Three judges, each of whom answers two questions about an item, side by side in its row."""
+    draw = random.Random(4)
+    columns = [f"{start}{j}{between}{q}" for j in (1, 2, 3) for q in ("fluency", "coherence")]
+    rows: list[tuple[object, ...]] = []
+    for n in range(40):
+        true = draw.randint(1, 5)
+        answers = [min(5, max(1, true + draw.randint(-1, 1))) for _ in columns]
+        rows.append((f"d{n}", *answers, *(f"{name} {draw.random():.2f}" for name in more)))
+    return write_csv(path, [("doc", *columns, *more), *rows])
+
+
+def test_columns_of_a_judge_and_a_question_each(tmp_path: Path, guess: Guesses) -> None:
+    actual = guess(grid(tmp_path / "g.csv", "rater", "_"))
+    assert actual.used("judge") == {("rater1",), ("rater2",), ("rater3",)}
+    assert actual.used("task") == {("fluency",), ("coherence",)}
+    assert actual.facts["fates"]["used"] == 40 * 6
+    assert actual.settings.sources[0].each["question"] == ("fluency", "coherence")
+
+
+def test_columns_of_bare_numbers_are_offered_together(tmp_path: Path, guess: Guesses) -> None:
+    """A1 fluency may be of a judge, or of a part of the text: people say which."""
+    path = grid(tmp_path / "g.csv", "A", " ", "URL")
+    [asked] = question(path).questions
+    offered = [o.by_role["each"] for o in asked.options if o.by_role.get("judge") == ("each",)]
+    assert max(map(len, offered)) == 6
+    actual = guess(path, each=",".join(max(offered, key=len)), judge="each", item="doc")
+    assert actual.used("judge") == {("A1",), ("A2",), ("A3",)}
+    assert actual.used("task") == {("fluency",), ("coherence",)}
+
+
+def test_columns_that_share_their_classes_are_offered_as_judges(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    draw = random.Random(5)
+    classes = ("mixed", "object", "procedural")
+    rows = [(*draw.choices(("TRUE", "FALSE"), k=3), *draw.choices(classes, k=2)) for _ in range(60)]
+    path = write_csv(tmp_path / "c.csv", [("Loops", "Classes", "Calls", "Human", "Tool"), *rows])
+    assert question(path).questions[0].options[0].by_role == {
+        "each": ("Human", "Tool"), "judge": ("each",)
+    }  # fmt: skip
+    actual = guess(path, each="Human,Tool", judge="each", item="row")
+    assert actual.used("judge") == {("Human",), ("Tool",)}
+
+
+@pytest.mark.parametrize("name", ["Model Tested", "evaluated_model"])
+def test_models_that_were_judged_are_no_judges(tmp_path: Path, guess: Guesses, name: str) -> None:
+    draw = random.Random(6)
+    models = ("ChatGPT", "Gemini", "Claude", "DeepSeek")
+    rows = [(f"K{n}", m, draw.randint(0, 4)) for n in range(40) for m in models]
+    path = write_csv(tmp_path / "m.csv", [("Item ID", name, "Accuracy"), *rows])
+    assert {q.role for q in question(path).questions} == {"judge"}
+    actual = guess(path, judge="=coder")
+    assert actual.used("system") == {(m,) for m in models}
+
+
+def test_formats_of_all_pairs_in_one_order_are_systems(tmp_path: Path, guess: Guesses) -> None:
+    """Of three names, one stands on both sides."""
+    draw = random.Random(7)
+    pairs = [("prose", "bullet"), ("prose", "header"), ("bullet", "header")]
+    rows = [
+        (n, *pair, judge, draw.choice("AB"), f"because {draw.random()}")
+        for n in range(20) for pair in pairs for judge in ("gpt-4o", "claude-3")
+    ]  # fmt: skip
+    header = ("id", "format_a", "format_b", "judge", "winner", "reason")
+    actual = guess(write_csv(tmp_path / "f.csv", [header, *rows]))
+    assert actual.used("system_a") == {("prose",), ("bullet",)}
+    assert len(actual.used("segment")) == 20
+
+
+def test_numbers_in_two_spellings_are_scores(tmp_path: Path, guess: Guesses) -> None:
+    """As labels, 4 and 4.00 would be two."""
+    draw = random.Random(8)
+    rows = [
+        (f"w{j}", f"i{n}", draw.choice(("1", "2", "2.00", "3", "3.00")))
+        for j in range(4) for n in range(12)
+    ]  # fmt: skip
+    path = write_csv(tmp_path / "s.csv", [("worker", "item", "narrativity"), *rows])
+    assert guess(path).facts["kinds"] == {"s": "scalar"}
+
+
+def test_a_form_in_which_nothing_was_filled_in_is_no_answer(tmp_path: Path) -> None:
+    draw = random.Random(9)
+    rows = [
+        (f"H{n}", f"A{n}", f"W{n % 9}", f"u{n}.jpg", '{"box": [%s]}' % draw.random(), "{}")  # noqa: UP031
+        for n in range(40)
+    ]  # fmt: skip
+    header = ("HITId", "AssignmentId", "WorkerId", "Input.url", "Answer.boxes", "Answer.label")
+    [asked] = question(write_csv(tmp_path / "h.csv", [header, *rows])).questions
+    assert "no column says what was answered" in asked.text
+    assert "Answer.boxes" in asked.text
+
+
+def test_two_numbers_are_offered_as_labels(tmp_path: Path) -> None:
+    draw = random.Random(10)
+    rows = [
+        (f"u{j}", f"m{n}", draw.choice("abc"), draw.choice(("0.0", "1.0")))
+        for j in range(12) for n in range(20)
+    ]  # fmt: skip
+    path = write_csv(tmp_path / "l.csv", [("user", "meme", "mood", "hate"), *rows])
+    offered = [o.by_role for q in question(path).questions for o in q.options]
+    assert {"label": ("hate",)} in offered
+    assert {"score": ("hate",)} not in offered
