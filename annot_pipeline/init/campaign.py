@@ -380,10 +380,10 @@ def _leave_out(
     listed = "; ".join(f"{o} ({o.why})" if o.why else str(o) for o in options)
     do = f"{command} {options[0]}" if options else ""
     if not do and columns:
-        answer = "--item COLUMN --label COLUMNS"
-        if any(pair.are_systems for pair in pairs_among(columns)):
-            answer = "--segment COLUMN --system-a COLUMN --system-b COLUMN --preference COLUMN"
-        do = f"{command} --judge COLUMN {answer}"
+        are_compared = any(pair.are_systems for pair in pairs_among(columns))
+        of_pairs = ("segment", "system-a", "system-b", "preference")
+        asked = ("judge", *(of_pairs if are_compared else ("item", "label")))
+        do = command + "".join(f" --{r} COLUMN" for r in asked if f"--{r} " not in command)
     why += f". {question.ask}" if question and question.ask else ""
     what = f"{why}; its columns: {shown}" if columns else why
     files.problems.append(Problem(where, what, allowed=listed, do=do))

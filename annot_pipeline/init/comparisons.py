@@ -142,6 +142,7 @@ FEWEST_ROWS_A_NAME = 3
 SHARED_NAMES, DIFFERENT_NAMES = 0.5, 0.9
 """Shares of such names that occur on both sides, and of rows whose two names differ."""
 
+WHOLE_TEXTS = "{} hold whole texts: no column names what was compared"
 LONGEST_LABEL = 60
 LONGEST_NAME = 200
 """Mean number of characters; beyond it stand whole texts, which name nothing."""
@@ -228,8 +229,11 @@ def _of_two_names(sheet: Sheet, choice: Choice) -> list[Answer]:
         named = sorted(column.counts.keys() - {*ties})
         others = [{*names.words(n)} for n in sheet.names if n != column.name]
         are_named = all(any({*names.words(v)} <= o for o in others) for v in named)
-        are_named = are_named and not {*map(names.bare, named)} & {*chain(*EITHER.values())}
-        if len(named) == 2 and are_named and not column.numeric_share:
+        if len(named) != 2 or not are_named or column.numeric_share:
+            continue
+        if {*named} <= {*sheet.names}:
+            raise NoJudgmentsError(WHOLE_TEXTS.format(" and ".join(named)))
+        if not {*map(names.bare, named)} & {*chain(*EITHER.values())}:
             expression = column.mapping | {"map": dict.fromkeys(ties, "tie")} if ties else None
             why = f"names what won: {', '.join(named)}"
             sides = [(f"system_{s}", {"value": v}, why) for s, v in zip("ab", named, strict=True)]
@@ -529,9 +533,7 @@ def _sides_of(
     sides = [sheet[pair.first], sheet[pair.second]]
     long = [column.name for column in sides if column.mean_length > LONGEST_NAME]
     if long:
-        raise NoJudgmentsError(
-            f"{' and '.join(long)} hold whole texts: no column names what was compared"
-        )
+        raise NoJudgmentsError(WHOLE_TEXTS.format(" and ".join(long)))
     thing = "item" if pair.are_outputs or "item" in pair.stem.split("_") else "system"
     lines = [column.line(f"{thing}_{side}") for side, column in zip("ab", sides, strict=True)]
     return Answer(

@@ -132,9 +132,8 @@ def comment(text: str, longest: int = WIDTH) -> str:
 
 
 def _escaped(character: str) -> str:
-    if character in _ESCAPES:
-        return _ESCAPES[character]
-    return character if character.isprintable() else f"\\U{ord(character):08x}"
+    plain = character if character.isprintable() else f"\\U{ord(character):08x}"
+    return _ESCAPES.get(character, plain)
 
 
 def _aligned(lines: Iterable[tuple[str, str]]) -> str:
@@ -150,34 +149,23 @@ def _comments(title: str, lines: Sequence[str]) -> str:
 
 def _wrapped(text: str, indent: str = "") -> str:
     """Return a comment of several lines."""
-    return (
-        textwrap.fill(
-            comment(text, LONGEST_NOTE),
-            LINE,
-            initial_indent=f"{indent}# ",
-            subsequent_indent=f"{indent}#   ",
-            break_on_hyphens=False,
-        )
-        + "\n"
-    )
+    starts = (f"{indent}# ", f"{indent}#   ")
+    wrapper = textwrap.TextWrapper(LINE, *starts, break_on_hyphens=False)
+    return wrapper.fill(comment(text, LONGEST_NOTE)) + "\n"
 
 
 def _source(source: SourceGuess) -> str:
     reading = source.reading
-    each = flow(reading.each)
-    more = [(f"    each: {each}", "a row holds several judgments")] if reading.each else []
-    if reading.where:
-        conditions = flow(reading.where)
-        more.append((f"    where: {conditions}", "rows that fail are filtered"))
-    if reading.abstain:
-        why = abstained_note(reading.abstained) if reading.abstained else "answers that are none"
-        more.append((f"    abstain: {flow(reading.abstain)}", why))
-    if reading.failed:
-        entries = flow(failed_entries(reading.failed))
-        more.append((f"    failed: {entries}", failed_note(reading.failed)))
-    if reading.failed_where:
-        why = "rows whose answer failed; remove what says something else"
-        more.append((f"    failed_where: {flow(reading.failed_where)}", why))
+    none = abstained_note(reading.abstained) if reading.abstained else "answers that are none"
+    failed = "rows whose answer failed; remove what says something else"
+    entries: list[tuple[str, Any, str]] = [
+        ("each", reading.each, "a row holds several judgments"),
+        ("where", reading.where, "rows that fail are filtered"),
+        ("abstain", reading.abstain, none),
+        ("failed", failed_entries(reading.failed), failed_note(reading.failed)),
+        ("failed_where", reading.failed_where, failed),
+    ]
+    more = [(f"    {name}: {flow(value)}", why) for name, value, why in entries if value]
     if reading.strength:
         low, high = map(plain_number, reading.strength)
         more.append((f"    strength: [{low}, {high}]", "that b, and that a, is better for sure"))
@@ -310,9 +298,8 @@ def _task(pattern: str, task: Task, *, is_closed: bool = False) -> str:
         why = "as the HITs say" if task.is_planned else "the usual one that holds all scores seen"
         lines.append((f"    scale: [{low}, {high}]", why))
     elif task.kind == "scalar":
-        lines.append(
-            ("    # scale: [low, high]", "no usual one holds all scores; one rejects the rest")
-        )
+        why = "no usual one holds all scores; one rejects the rest"
+        lines.append(("    # scale: [low, high]", why))
     if task.criteria:
         reverse = {} if task.is_planned else {"reverse": True}
         lines.append((f"    criteria: {flow(dict.fromkeys(task.criteria, reverse))}", ""))

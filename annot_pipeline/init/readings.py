@@ -372,6 +372,8 @@ class _Reader:
         options.append(Option({"judge": ("=NAME",)}, "one judge, so named, gave all answers"))
         words = [sheet[n] for n in ranked if n not in one and not sheet[n].is_whole]
         described = [c.name for c in words if not roles.may_name_people(c)]
+        recurring = [t for t in roles.thing_columns(self.inputs()) if not sheet.is_unique(t)]
+        described += [n for n in ranked if any(sheet.determines(t, n) for t in recurring if t != n)]
         options.sort(key=lambda o: o.by_role["judge"][0] in described)  # these come last
         text = "no column says who judged"
         named = [sheet[n] for n in sheet.names if _is_judge_name(n)]
@@ -521,9 +523,7 @@ class _Reader:
     def _what(self, pairing: Pairing) -> list[Line]:
         """Return lines for item, system and segment; a question where nothing says them."""
         sheet, inputs = self.sheet, self.inputs()
-        if items := self.by_role.get("item", ()):
-            self.things = self.named("item")
-            return self._joined_item(items)
+        items, self.things = self.by_role.get("item", ()), self.named("item")
         systems = [sheet[n] for n in self.named("system")] or inputs.with_role("system")
         systems = [
             c for c in systems if c.n_distinct > 1 and not roles.are_criteria(c)
@@ -531,7 +531,10 @@ class _Reader:
         ]  # fmt: skip
         last_words = {names.words(c.name)[-1] for c in systems}  # one for each of several outputs
         system = systems[0] if systems and len(last_words) == len(systems) else None
-        segments = [sheet[n] for n in self.named("segment")] or inputs.with_role("segment")
+        if items and not (system and self._has_outputs(system, self.things)):
+            return self._joined_item(items)
+        segments = [sheet[n] for n in self.named("segment") or self.things]
+        segments = segments or inputs.with_role("segment")
         segment = next((c for c in segments if c.name != self.judge), None)
         thing = sheet[pairing.thing] if pairing.thing else None
         if system and segment and system.name != segment.name:
@@ -565,6 +568,13 @@ class _Reader:
             if column and column.name != thing.name and sheet.determines(thing.name, column.name):
                 lines.append(self.choice.claim(column).line(field))
         return lines
+
+    def _has_outputs(self, system: Column, items: Sequence[str]) -> bool:
+        """Return whether the one column said to be the item has several systems."""
+        key = [*items, *self.judges]
+        n_apart = self.sheet.combinations(*key, system.name)
+        is_one = len(items) == 1 and system.name not in items
+        return is_one and n_apart > 1.1 * self.sheet.combinations(*key)
 
     def _joined_things(self, thing: Column | None, segment: Column | None) -> list[Line]:
         """Return the two columns that together name a row's item, where nobody is named.
@@ -654,6 +664,10 @@ class _Reader:
             self.questions.append(self._what_question())
         elif (self.judge or self.is_one_judge) and self.things:
             lines = self._told_apart(lines, task, answers)
+        elif crossed := self._crossed(answers):
+            self.questions.append(
+                self._apart_question(crossed, 1 / len(self.sheet[crossed[0]].counts))
+            )
         if not answers:
             self.questions.append(self._answer_question())
             answer = Answer("categorical", [("label", "?", "")], [])
@@ -696,23 +710,11 @@ class _Reader:
 
     def _answer_question(self) -> Question:
         named = [c for c in self.choice.offered() if self._is_answer_name(c.name)]
-        text = "no column says what was answered"
-        if named:
-            told = [
-                f"{c.name} ({c.n_distinct:,} different, {c.mean_length:,.0f} characters on average)"
-                for c in named[:5]
-            ]
-            text += (
-                "; free text or several answers in a cell (which each, json and match can split): "
-                + ", ".join(told)
-            )
-        offered = [] if self.is_mturk else self.choice.offered()
-        rest = [c for c in offered if 1 < c.n_distinct <= 100 and c not in named]
-        rest = [
-            c for c in rest if not names.roles(c.name).keys() - {"rank", "answer", "preference"}
-            and not roles.NO_ANSWER & {*names.words(c.name)}
-            and next(iter(c.counts))[:2] not in ("[{", "{\"")
-        ]  # fmt: skip
+        shown = {c.name: f"{c.n_distinct:,} different, {c.mean_length:,.0f}" for c in named[:5]}
+        told = ", ".join(f"{name} ({size} characters on average)" for name, size in shown.items())
+        how = "free text or several answers in a cell (which each, json and match can split)"
+        text = "no column says what was answered" + f"; {how}: {told}" * bool(named)
+        rest = [c.column for c in self.candidates if not c.is_fixed]
         options = _answer_options(rest) if rest else []
         return Question("label", text, options, "Which column does?")
 
@@ -779,6 +781,17 @@ class _Reader:
             return lines
         self.questions.append(self._apart_question(nearest, share))
         return lines
+
+    def _crossed(self, answers: Sequence[tuple[Column, Answer]]) -> list[str]:
+        """Return what each thing comes in once, where every row is another person's: no person."""
+        things, sheet = self.things, self.sheet
+        n_things, n_rows = sheet.combinations(*things) if things else 0, len(sheet)
+        columns = [c for c in self.choice.offered() if c not in [a for a, _ in answers]]
+        return [
+            c.name for c in columns if n_things and 1 < c.n_distinct < n_rows
+            and sheet.combinations(*things, c.name) >= roles.ONCE * n_rows
+            and n_rows >= roles.ONCE * n_things * c.n_distinct
+        ]  # fmt: skip
 
     def _nearest(self, key: Sequence[str], offered: Iterable[Column]) -> list[str]:
         """Return columns that tell rows apart best, though not all."""
@@ -920,7 +933,7 @@ class _Reader:
         varied = [c for c in found if not c.is_fixed]
         sure = [c for c in varied if c.is_sure]
         named = [c for c in varied if c.is_named]
-        named = named or [c for c in found if c.is_named and not sure][:1]
+        named = named or [c for c in found if c.is_named and not (sure or varied)][:1]
         if "all_answers" in self.by_role:
             return [c for c in varied if c.in_things > 0 or c.is_named] or found[:1]
         if not named:

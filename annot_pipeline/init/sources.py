@@ -159,10 +159,8 @@ def _with_file_judges(group: groups.Group, reading: Reading, by_role: ColumnsByR
 
 def _offering_files(group: groups.Group, reading: Reading) -> list[Question]:
     """Return the questions of a reading; that for the judge has files as an answer, too."""
-    option = Option(
-        {"judge": ("file",)},
-        f"each of the {len(group.samples)} files is a judge, and releases show their names",
-    )
+    why = f"each of the {len(group.samples)} files is a judge, and releases show their names"
+    option = Option({"judge": ("file",)}, why)
     rows = rows_view(sheet_of(group.samples)).sheet
     item = reading.column(rows, "item") or reading.column(rows, "segment")
     is_likely = item is None or groups.items_restart(rows, item.name)

@@ -335,3 +335,58 @@ def test_judges_in_lists_within_objects_are_offered(tmp_path: Path, guess: Guess
     assert actual.settings.sources[0].each["a"].model_dump(by_alias=True)["json"] == "rounds"
     assert actual.used("judge") == {("ada",), ("bea",), ("cy",)}
     assert actual.facts["fates"]["used"] == 60
+
+
+def test_a_column_that_every_thing_comes_in_once_is_asked_about_where_nobody_is_named(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    """Its outputs would be one item, answered by as many people as there are systems."""
+    draw = random.Random(11)
+    rows = [
+        (f"Team {s}", f"s{n}", "ab"[n % 2], *(draw.randrange(1001) / 10 for _ in range(3)))
+        for n in range(30) for s in ("Oslo", "Prag", "Rom", "Bern", "Kyiv", "Riga", "Linz", "Graz")
+    ]  # fmt: skip
+    header = ("entry_code", "sample_id", "domain", "Correctness", "Fluency", "Relevance")
+    path = write_csv(tmp_path / "w.csv", [header, *rows])
+    first = question(path).questions[0].options
+    assert first[-1].by_role == {"judge": ("domain",)}  # the sample determines it
+    asked = question(path, judge="anonymous").questions[0]
+    assert {"system": ("entry_code",), "segment": ("sample_id",)} in [
+        option.by_role for option in asked.options
+    ]
+    whole = {"judge": "anonymous", "system": "entry_code", "segment": "sample_id"}
+    scores = "Correctness,Fluency,Relevance"
+    actual = guess(path, **whole, score=scores)
+    assert len(actual.used("system", "segment")) == 240
+    for things in (whole, {"judge": "anonymous", "item": "sample_id,entry_code"}):
+        by_role = {role: tuple(names.split(",")) for role, names in things.items()}
+        with pytest.raises(OpenError) as caught:
+            guess_campaign([path], tmp_path, by_role=by_role)
+        [asked] = caught.value.questions  # the domain is no answer: the sample determines it
+        assert asked.options[0].by_role == {"score": tuple(scores.split(","))}
+
+
+def test_an_item_that_has_outputs_of_several_systems_is_their_segment(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    draw = random.Random(12)
+    rows = [
+        (f"{n}", system, f"{system} says {n}", draw.choice(("yes", "no")), f"w{j}")
+        for n in range(20) for system in ("TranS2S", "BERTS2S", "PtGen") for j in range(3)
+    ]  # fmt: skip
+    header = ("bbcid", "system", "summary", "is_factual", "worker_id")
+    actual = guess(write_csv(tmp_path / "x.csv", [header, *rows]), item="bbcid")
+    assert len(actual.used("system", "segment")) == 60
+
+
+def test_sides_that_are_columns_of_whole_texts_are_no_systems(tmp_path: Path) -> None:
+    draw = random.Random(13)
+    rows = [
+        (f"arg{n}_arg{n + 1}", draw.choice(("a1", "a2")), f"I think {n} " * 30, f"No {n} " * 40)
+        for n in range(40)
+    ]  # fmt: skip
+    path = write_csv(tmp_path / "u.csv", [("pair", "label", "a1", "a2"), *rows])
+    error = question(path)
+    assert "a1 and a2 hold whole texts" in error.problems[0].what
+    again = question(path, judge="anonymous").problems[0].do
+    assert again.count("--judge") == 1
