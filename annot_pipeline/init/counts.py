@@ -78,13 +78,10 @@ def _by_column(sheet: Sheet) -> Reading | None:
 def _affixes(name: str) -> list[tuple[str, str]]:
     """Return the starts and ends of a name, with what stands between, that say that it counts."""
     affixes = []
-    for separator in ("_", ".", " ", "-"):
-        first, _, _ = name.partition(separator)
-        _, _, last = name.rpartition(separator)
-        if separator in name and first.lower() in COUNT_WORDS:
-            affixes.append((first + separator, ""))
-        if separator in name and last.lower() in COUNT_WORDS:
-            affixes.append(("", separator + last))
+    for mark in filter(name.__contains__, "_. -"):
+        first, last = name.partition(mark)[0], name.rpartition(mark)[2]
+        affixes += [(first + mark, "")] * (first.lower() in COUNT_WORDS)
+        affixes += [("", mark + last)] * (last.lower() in COUNT_WORDS)
     return affixes
 
 

@@ -26,10 +26,8 @@ def _label_studio_answer(choice: Choice, label: Column) -> Answer:
         There are neither.
     """
     if label.counts:
-        comment = labels_seen(label)
-        return Answer(
-            "categorical", [("label", label.expression, comment)], [], labels=label.answers
-        )
+        fields = [("label", label.expression, labels_seen(label))]
+        return Answer("categorical", fields, [], labels=label.answers)
     score = choice.sheet["score"]
     if score.counts:
         choice.claim(score)
@@ -56,22 +54,19 @@ def _questions_with(sheet: Sheet, column: str) -> set[str]:
 def _scored_questions(sheet: Sheet) -> dict[str, tuple[float, float] | None]:
     """Return the questions with ratings or numbers, and the usual scale that holds them."""
     table = sheet.table.select(["from_name", "score"]).drop_null()
-    columns = {
-        question: Column(
-            "score", "score", table.filter(pc.equal(table["from_name"], question))["score"]
-        )
-        for question in sorted(_questions_with(sheet, "score"))
-    }
-    return {question: scale_of(column) for question, column in columns.items() if column.numbers}
+    scales = {}
+    for question in sorted(_questions_with(sheet, "score")):
+        scores = table.filter(pc.equal(table["from_name"], question))["score"]
+        if (column := Column("score", "score", scores)).numbers:
+            scales[question] = scale_of(column)
+    return scales
 
 
 def label_studio(choice: Choice) -> Reading:
     """Map the columns that the Label Studio reader offers."""
     sheet = choice.sheet
-    judge, item, label, task, own = (
-        choice.claim(sheet[name])
-        for name in ("completed_by", "task_id", "choice", "from_name", "annotation_id")
-    )
+    named = ("completed_by", "task_id", "choice", "from_name", "annotation_id")
+    judge, item, label, task, own = (choice.claim(sheet[name]) for name in named)
     if not judge.counts:
         raise NoJudgmentsError("no annotation says who judged (completed_by)")
     answer = _label_studio_answer(choice, label)
@@ -118,9 +113,8 @@ APPRAISE_INPUTS = names.VOCABULARY["appraise_inputs"]
 def appraise(choice: Choice) -> Reading:
     """Map the columns that the Appraise reader offers; scored documents are a separate task."""
     sheet = choice.sheet
-    judge, system, segment, score, kind = (
-        choice.claim(sheet[name]) for name in ("username", "system", "segment", "score", "itemType")
-    )
+    named = ("username", "system", "segment", "score", "itemType")
+    judge, system, segment, score, kind = (choice.claim(sheet[name]) for name in named)
     if not score.numbers:
         raise NoJudgmentsError("no score is a number")
     task = ["srcLang", "trgLang", *(["unit"] if "isDocScore" in sheet.names else [])]
@@ -148,9 +142,8 @@ def appraise(choice: Choice) -> Reading:
 def wmt_ranking(choice: Choice) -> Reading:
     """Map the columns that the WMT ranking reader offers."""
     sheet = choice.sheet
-    judge, ranking, segment, system, rank = (
-        choice.claim(sheet[name]) for name in ("user", "ranking", "segment", "system", "rank")
-    )
+    named = ("user", "ranking", "segment", "position", "system", "hit_id", "rank")
+    judge, *things, rank = (choice.claim(sheet[name]) for name in named)
     if not rank.numbers:
         raise NoJudgmentsError("no ranking ranks anything")
     if not judge.counts:
@@ -158,14 +151,8 @@ def wmt_ranking(choice: Choice) -> Reading:
     answer = rank_answer(rank, [])
     task, tasks = find_task(choice)
     lines: list[Line] = [*task]
-    for field, column in (
-        ("ranking", ranking),
-        ("segment", segment),
-        ("position", choice.claim(sheet["position"])),
-        ("system", system),
-        ("hit", choice.claim(sheet["hit_id"])),
-    ):
-        lines += [column.line(field)] * bool(column.counts)
+    for column in things:
+        lines += [column.line(column.name.removesuffix("_id"))] * bool(column.counts)
     lines += time_lines(choice.among(lambda name: name == "duration"))
     choice.remaining[:] = [name for name in choice.remaining if sheet[name].n_distinct > 1]
     notes = [*answer.notes, *unmapped_note(choice.offered())]

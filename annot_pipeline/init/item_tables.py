@@ -50,9 +50,8 @@ def guess_item_table(group: Group, sources: Sequence[SourceGuess]) -> ItemTable 
     choice.claim(item)
     every = frozenset().union(*judged)
     n_judged = len(item.counts.keys() & every)
-    lines: list[Line] = [
-        ("item", item.expression, f"{n_judged:,} of {len(every):,} judged items are here")
-    ]
+    judged_items = f"{n_judged:,} of {len(every):,} judged items are here"
+    lines: list[Line] = [("item", item.expression, judged_items)]
     truth = choice.take("truth") or (None if choice.with_role("system") else choice.take("answer"))
     if truth and _is_possible_truth(truth, sources):
         lines.append(truth.line("truth"))

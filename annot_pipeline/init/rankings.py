@@ -65,9 +65,8 @@ def long_ranking(
     for c in keys:
         if "ranking" in names.roles(c.name) and _ranks_several(sheet, [c.name], column, things):
             return rank_answer(column, [column.name], gaps), c
-    shared = [
-        [judge.name, c.name] for c in (*choice.with_role("segment"), *choice.with_role("item"))
-    ]
+    segments = [*choice.with_role("segment"), *choice.with_role("item")]
+    shared = [[judge.name, c.name] for c in segments]
     if any(_are_rankings(sheet, group, column) for group in shared):
         return rank_answer(column, [column.name]), None
     if any(_ranks_several(sheet, group, column, things) for group in shared):
@@ -89,9 +88,8 @@ def may_be_ranks(column: Column) -> bool:
 def rank_answer(column: Column, columns: list[str], notes: Sequence[str] | None = None) -> Answer:
     """Return an answer of ranks; ``notes`` are those of `rank_notes` unless given."""
     fields = [("rank", column.expression, ranks_seen(column))]
-    return Answer(
-        "ranking", fields, columns, notes=tuple(rank_notes(column) if notes is None else notes)
-    )
+    notes = rank_notes(column) if notes is None else notes
+    return Answer("ranking", fields, columns, notes=tuple(notes))
 
 
 def are_ranks_of_rows(sheet: Sheet, names_: Sequence[str]) -> bool:
@@ -146,9 +144,8 @@ def rank_doubts(sheet: Sheet, reading: Reading) -> list[str]:
         is_number = name not in sheet.names or sheet[name].numbers
         if "rank" not in roles or "ranking" in roles or not is_number:
             continue
-        note = (
-            f"{name}: if 1 is best, kind: ranking (fields rank and system, and ranking or segment)"
-        )
+        fields = "fields rank and system, and ranking or segment"
+        note = f"{name}: if 1 is best, kind: ranking ({fields})"
         if name in reading.columns:
             field = "score" if reading.kind == "scalar" else "label"
             note += f"; as {field} it says something else"

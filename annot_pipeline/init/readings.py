@@ -1059,8 +1059,8 @@ class _Reader:
         names_ = [column.name for column, _ in members]
         if rankings.are_ranks_of_rows(self.sheet, names_):
             return self._ranks_of_columns([column for column, _ in members], lines)
-        column, first = members[0]
-        start = MTURK_ANSWER if self.is_mturk else column.expression.removesuffix(column.name)
+        start = MTURK_ANSWER if self.is_mturk else ""
+        first = members[0][1]
         *sides, (name, _, _) = first.fields
         labels: Counter[str] = Counter()
         abstained, failed = Counter[str](), Counter[str]()
@@ -1070,7 +1070,7 @@ class _Reader:
             failed.update(answer.failed)
         shown = "; ".join(f"{c.name}: {a.fields[-1][2]}" for c, a in members[:5])
         questions = [one.removeprefix(start) for one in names_]
-        whole: Any = start + "{question}"
+        whole: Any = self.view.whole or start + "{question}"
         maps = [e for _, a in members if isinstance(e := a.fields[-1][1], dict)]
         if first.kind == "pairwise" and maps:
             whole = {"column": whole, "map": {v: s for e in maps for v, s in e["map"].items()}}

@@ -92,7 +92,7 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
     error: NoJudgmentsError | None = None
     if not by_role and (counts := vote_counts(sheet)):
         return [counts]
-    if not by_role and (by_name := _judges_by_name(sheet, rows.sheet) or _grid(sheet, format_)):
+    if not by_role and (by_name := _grid(sheet, format_) or _judges_by_name(sheet, rows.sheet)):
         return by_name
     try:
         readings = read_view(rows, format_, by_role)
@@ -313,28 +313,23 @@ def _judges_by_name(sheet: Sheet, rows: Sheet) -> list[Reading]:
 
 def _grid(sheet: Sheet, format_: str, asked: Sequence[str] = ()) -> list[Reading]:
     """Return columns of a judge and a question each, as rater1_fluency; of ``asked`` ones any."""
-    for view in views.numbered_views(sheet, asked):
-        ends = {n: str(view.sheet[n].expression).partition("{i}") for n in view.parts[1:]}
-        starts = {start for start, _, _ in ends.values()}
-        if len(starts) > 1 or not (asked or "judge" in names.roles("".join(starts))):
-            continue
-        questions = {n: end.lstrip(" _-.") or n for n, (_, _, end) in ends.items()}
-        long = view.sheet.renamed(questions)
-        long.expressions[views.OVER] = {"value": f"{starts.pop()}{{i}}"}
-        whole = views.View("grid", long, sheet, view.each, (views.OVER, *questions.values()))
-        readings = read_view(whole, format_, {"judge": ("each",), "all_answers": ()})
-        if not _is_open(readings):
-            return readings
-    return []
+    named = [n for n in sheet.names if set(map(_is_judge_word, names.words(n))) == {True, False}]
+    view = views.grid_view(sheet, asked or [n for n in named if _is_answer(sheet[n])])
+    if view is None:
+        return []
+    readings = read_view(view, format_, {"judge": ("each",)})
+    return [] if _is_open(readings) else readings
+
+
+def _is_judge_word(word: str) -> bool:
+    return "judge" in names.roles(word)
 
 
 def _outcomes_by_judge(
     sheet: Sheet, stem: str, outcome: str, columns: Sequence[str]
 ) -> list[Reading]:
     """Return comparisons with a column of winners for each judge."""
-    view = views.columns_view(sheet, columns, "rater", f"{stem}*")
-    renamed = view.sheet.renamed({"@answer": outcome})
-    view = views.View("columns", renamed, sheet, view.each, (views.OVER, outcome), view.taken)
+    view = views.columns_view(sheet, columns, "rater", f"{stem}*", outcome)
     return [r for r in read_view(view, "csv", {"judge": ("each",)}) if r.kind == "pairwise"]
 
 
@@ -459,14 +454,16 @@ def _matrix(sheet: Sheet) -> Reading | None:
         votes = f'each: {{k: [{text}]}}, label: {{value: "{{k}}"}}, votes: "{{k}}"'
         told += f" Or counts of votes? Then {votes}"
     role = "score" if all(has_steps(sheet[n]) for n in asked) else "label"
+    grid = views.grid_view(sheet, asked)
+    why = f"{', '.join(grid.each['rater'])} are judges" if grid else "each column is a judge"
     options = [
-        Option({"each": tuple(answers), "judge": ("each",)}, "each column is a judge"),
+        Option({"each": asked if grid else tuple(answers), "judge": ("each",)}, why),
         *[Option({"each": tuple(answers), "judge": (item or "",)}, f"each {item} is a person")]
         * bool(item),
         Option({role: asked, "judge": ("=NAME",)}, "questions, all answered by NAME"),
         Option({role: asked, "judge": ("anonymous",)}, "questions; each row is a person"),
     ]
-    if is_rubric:
+    if is_rubric and not grid:
         options = [*options[-2:], *options[:-2]]
     raise NoJudgmentsError(told, question=Question("judge", told, options))
 

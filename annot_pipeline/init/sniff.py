@@ -153,9 +153,9 @@ def _what_zip(path: Path) -> str:
             "is a binary log of Inspect; convert it: inspect log convert --to json "
             "--output-dir exports FILE.eval"
         )
-    if name.endswith((".xlsx", ".xlsm", ".ods")):
-        return "is a zip or Excel file: a spreadsheet; save it as CSV (UTF-8)"
-    return "is a zip or Excel file; unpack it (unzip), or export it as csv"
+    is_sheet = name.endswith((".xlsx", ".xlsm", ".ods"))
+    do = ": a spreadsheet; save it as CSV (UTF-8)" if is_sheet else "; unpack it, or export csv"
+    return f"is a zip or Excel file{do}"
 
 
 class UnusableError(Exception):

@@ -170,12 +170,6 @@ class Sheet:
         """Return the rows of one file."""
         return Sheet([self.parts[position]], self.expressions)
 
-    def renamed(self, names: Mapping[str, str]) -> Sheet:
-        """Return the sheet with other names of some columns, which are said as before."""
-        new = [names.get(name, name) for name in self.names]
-        expressions = {b: self[a].expression for a, b in zip(self.names, new, strict=True)}
-        return Sheet([part.rename_columns(new) for part in self.parts], expressions)
-
     def is_unique(self, name: str) -> bool:
         """Return whether no value stands twice in one file."""
         return all(Column(name, name, part.column(name)).is_unique for part in self.parts)

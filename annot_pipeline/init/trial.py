@@ -139,9 +139,8 @@ def try_reading(reading: Reading, group: Group) -> Trial:
     tables = []
     for sample in group.samples:
         if "document_fields" in reading.options:  # columns that the sample lacks
-            sample = read_rows(
-                replace(sample, options=sample.options | reading.options), ROWS_TRIED
-            )
+            options = sample.options | reading.options
+            sample = read_rows(replace(sample, options=options), ROWS_TRIED)
         table = sample.table.slice(0, ROWS_TRIED)
         rows = RawRows(
             {name: table.column(name).combine_chunks() for name in table.column_names},
@@ -173,10 +172,8 @@ def objections(reading: Reading, trial: Trial) -> list[str]:
     n_rejected = trial.n_records - n_used
     if n_rejected > MOST_REJECTED * trial.n_records:
         reason, count = trial.reasons.most_common(1)[0]
-        return [
-            f"{n_rejected:,} of {trial.n_records:,} records would be rejected "
-            f"({count:,} times: {reason})"
-        ]
+        what = f"{n_rejected:,} of {trial.n_records:,} records would be rejected"
+        return [f"{what} ({count:,} times: {reason})"]
     if reading.kind in ("pairwise", "ranking") or reading.has("votes"):
         return []
     n_items = trial.combinations("task", "item")
@@ -186,10 +183,8 @@ def objections(reading: Reading, trial: Trial) -> list[str]:
         return [f"there is one item in each task, and judges have {n_used / n_judges:.1f} rows"]
     distinct = trial.combinations(*IDENTITY)
     if distinct <= 0.5 * n_used and reading.repeats is None:
-        return [
-            f"judges would answer one item {n_used / distinct:.1f} times on average; a column "
-            "that distinguishes these rows is not mapped"
-        ]
+        what = f"judges would answer one item {n_used / distinct:.1f} times on average"
+        return [f"{what}; a column that distinguishes these rows is not mapped"]
     return []
 
 
@@ -224,12 +219,9 @@ def tried(reading: Reading, group: Group, sheet: Sheet, by_role: ColumnsByRole) 
 def _with_values(reading: Reading, group: Group, sheet: Sheet) -> Reading:
     """Return a reading of several columns or of a preset with the kind of its answers."""
     counts: Counter[str] = Counter()
-    if isinstance(label := reading.expression("label"), str):
-        for column in columns_of(label, reading.each, sheet.names):
-            counts.update(sheet[column].counts)
-    elif isinstance(score := reading.expression("score"), str):
-        for column in columns_of(score, reading.each, sheet.names):
-            counts.update(sheet[column].counts)
+    answers = [e for name in ("label", "score") if isinstance(e := reading.expression(name), str)]
+    for column in (c for e in answers[:1] for c in columns_of(e, reading.each, sheet.names)):
+        counts.update(sheet[column].counts)
     words = without_nan(abstentions(counts), group.first.format)
     words = {v: n for v, n in words.items() if v.strip() not in reading.abstain}
     abstain = [*reading.abstain, *as_written(words)]

@@ -175,6 +175,8 @@ class View:
         Columns that ``each`` makes.
     taken
         Columns of the file that they are made of.
+    whole
+        Of a grid: the name of a column, of ``{rater}`` and ``{question}``.
     """
 
     shape: str
@@ -183,6 +185,7 @@ class View:
     each: dict[str, Any] = field(default_factory=dict)
     parts: tuple[str, ...] = ()
     taken: tuple[str, ...] = ()
+    whole: str = ""
 
 
 def parsed(cell: str | None) -> Any:
@@ -352,13 +355,10 @@ def _text(value: Any) -> str | None:
 # --- columns side by side ------------------------------------------------------------------
 
 
-def numbered_views(sheet: Sheet, among: Sequence[str] = ()) -> Iterator[View]:
-    """Yield the view of families of columns with the same numbers: sys1, sys2, score1, score2.
-
-    Columns ``among`` some, else any.
-    """
+def numbered_views(sheet: Sheet) -> Iterator[View]:
+    """Yield the view of families of columns with the same numbers: sys1, sys2, score1, score2."""
     families: dict[tuple[str, str], list[int]] = {}
-    for name in among or sheet.names[:MOST_COLUMNS]:
+    for name in sheet.names[:MOST_COLUMNS]:
         match = _NUMBERED.fullmatch(name)
         if match is None or not sheet[name].counts:
             continue
@@ -383,13 +383,62 @@ def numbered_views(sheet: Sheet, among: Sequence[str] = ()) -> Iterator[View]:
             )  # fmt: skip
 
 
-def columns_view(sheet: Sheet, names: Sequence[str], variable: str, pattern: str = "") -> View:
+def grid_view(sheet: Sheet, among: Sequence[str]) -> View | None:
+    """Return the view of columns of each of some judges and questions, as rater1_fluency.
+
+    The judges are the half that is called so, else the one that is not of criteria.
+    """
+    halves = _halves(among)
+    if halves is None:
+        return None
+    first, between, second, end = halves
+    words = [{word for part in parts for word in names.words(part)} for parts in (first, second)]
+    is_judge = [any("judge" in names.roles(word) for word in half) for half in words]
+    is_asked = [bool(names.WORDS["criteria"] & half) for half in words]
+    is_second = (is_judge[1], is_asked[0]) > (is_judge[0], is_asked[1])
+    judges, questions = (second, first) if is_second else (first, second)
+    template = ("{question}", "{rater}") if is_second else ("{rater}", "{question}")
+    whole = f"{template[0]}{between}{template[1]}{end}"
+    expressions = {q: whole.replace("{question}", q) for q in questions}
+    columns = {q: [e.replace("{rater}", j) for j in judges] for q, e in expressions.items()}
+    view = _side_by_side(
+        "grid", sheet, columns, expressions, {"rater": judges}, {"value": "{rater}"}, judges, among
+    )
+    return replace(view, whole=whole)
+
+
+FEWEST_IN_A_GRID = 4
+_BETWEEN = re.compile(r"[\W_]+|(?<=\d)(?=[A-Za-z])")
+
+
+def _halves(columns: Sequence[str]) -> tuple[list[str], str, list[str], str] | None:
+    """Return both halves of names, and what is between and behind; None: they are not crossed."""
+    end = re.sub(r".*\w", "", columns[0]) if columns else ""
+    bare = [name.removesuffix(end) for name in columns]
+    for place in (0, -1, 1, -2):
+        cuts = [
+            (name[: mark.start()], mark[0], name[mark.end() :])
+            for name in bare for mark in [*_BETWEEN.finditer(name)][place:][:1]
+        ]  # fmt: skip
+        if len(cuts) < max(len(bare), FEWEST_IN_A_GRID):
+            continue
+        first, between, second = ([*dict.fromkeys(half)] for half in zip(*cuts, strict=True))
+        is_crossed = len(first) * len(second) == len({*cuts}) == len(bare)
+        are_named = min(len(first), len(second)) > 1 and not any(map(str.isdigit, first + second))
+        if len(between) == 1 and is_crossed and are_named:
+            return first, between[0], second, end
+    return None
+
+
+def columns_view(
+    sheet: Sheet, names: Sequence[str], variable: str, pattern: str = "", answer: str = "@answer"
+) -> View:
     """Return the view of columns of which each is a judge, or a question: one value a row."""
     matched = [name for name in sheet.names if fnmatchcase(name, pattern)]
     each: Any = {"columns": pattern} if pattern and matched == [*names] else [*names]
     value = f"{{{variable}}}"
     return _side_by_side(
-        "columns", sheet, {"@answer": [*names]}, {"@answer": value}, {variable: each},
+        "columns", sheet, {answer: [*names]}, {answer: value}, {variable: each},
         {"value": value}, [*names], names,
     )  # fmt: skip
 

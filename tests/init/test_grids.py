@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -21,10 +21,10 @@ def question(path: Path) -> OpenError:
     return caught.value
 
 
-def grid(path: Path, start: str, between: str, *more: str) -> Path:
-    """Three judges, each of whom answers two questions about an item, side by side in its row."""
+def grid(path: Path, judges: Iterable[object], column: str, *more: str) -> Path:
+    """Judges who answer two questions about an item each, side by side in its row."""
     draw = random.Random(4)
-    columns = [f"{start}{j}{between}{q}" for j in (1, 2, 3) for q in ("fluency", "coherence")]
+    columns = [column.format(j=j, q=q) for j in judges for q in ("fluency", "coherence")]
     rows: list[tuple[object, ...]] = []
     for n in range(40):
         true = draw.randint(1, 5)
@@ -33,17 +33,44 @@ def grid(path: Path, start: str, between: str, *more: str) -> Path:
     return write_csv(path, [("doc", *columns, *more), *rows])
 
 
-def test_columns_of_a_judge_and_a_question_each(tmp_path: Path, guess: Guesses) -> None:
-    actual = guess(grid(tmp_path / "g.csv", "rater", "_"))
-    assert actual.used("judge") == {("rater1",), ("rater2",), ("rater3",)}
+@pytest.mark.parametrize(
+    ("judges", "column", "named"),
+    [
+        ((1, 2, 3), "rater{j}_{q}", "rater1"),
+        ((1, 2, 3), "{q}_rater{j}", "rater1"),
+        ((1, 2, 3), "Annotator {j} - {q}", "Annotator 1"),
+        ((1, 2, 3), "{q} (Rater {j})", "Rater 1"),
+        ("ABC", "Evaluator {j}: {q}", "Evaluator A"),
+    ],
+)
+def test_columns_of_a_judge_and_a_question_each(
+    tmp_path: Path, guess: Guesses, judges: Iterable[object], column: str, named: str
+) -> None:
+    actual = guess(grid(tmp_path / "g.csv", judges, column))
+    assert (named,) in actual.used("judge")
+    assert len(actual.used("judge")) == 3
     assert actual.used("task") == {("fluency",), ("coherence",)}
     assert actual.facts["fates"]["used"] == 40 * 6
     assert actual.settings.sources[0].each["question"] == ("fluency", "coherence")
 
 
+@pytest.mark.parametrize("column", ["{j}_{q}", "{q} {j}"])
+def test_columns_of_a_name_and_a_question_each_are_offered_as_judges(
+    tmp_path: Path, guess: Guesses, column: str
+) -> None:
+    """They may be systems: people say which."""
+    path = grid(tmp_path / "g.csv", ("ada", "bea", "cy"), column)
+    first = question(path).questions[0].options[0]
+    assert first.why == "ada, bea, cy are judges"
+    assert first.by_role["judge"] == ("each",)
+    actual = guess(path, each=",".join(first.by_role["each"]), judge="each")
+    assert actual.used("judge") == {("ada",), ("bea",), ("cy",)}
+    assert actual.used("task") == {("fluency",), ("coherence",)}
+
+
 def test_columns_of_bare_numbers_are_offered_together(tmp_path: Path, guess: Guesses) -> None:
     """A1 fluency may be of a judge, or of a part of the text: people say which."""
-    path = grid(tmp_path / "g.csv", "A", " ", "URL")
+    path = grid(tmp_path / "g.csv", (1, 2, 3), "A{j} {q}", "URL")
     [asked] = question(path).questions
     offered = [o.by_role["each"] for o in asked.options if o.by_role.get("judge") == ("each",)]
     assert max(map(len, offered)) == 6
