@@ -79,7 +79,7 @@ def test_a_release_says_what_its_design_tells_apart(campaign, capsys):
 
 def test_the_report_says_it_too(campaign):
     report = (campaign / "gold" / "v0001" / "report.html").read_text()
-    assert "difference found in 80% of evaluations, points" in report
+    assert "smallest difference detected in 80% of evaluations, points" in report
 
 
 def test_assumed_variances_need_no_campaign(capsys):

@@ -60,7 +60,6 @@ def rankings(contents: Contents) -> dict[str, Any]:
         **ranking_rows(ranked),
         "drawings": ranking_figures(ranked, comparisons=tables["system_comparisons"]),
         "other_drawings": ranking_figures(ranked, DRAWN, MOST_DRAWN, tables["system_comparisons"]),
-        "n_drawn": DRAWN,
         "most_drawn": min(n_tasks, MOST_DRAWN),
         "order_effects": _order_effects(facts["systems_compared"]),
         "length_effects": _length_effects(facts["systems_compared"]),
@@ -108,8 +107,7 @@ def best(ranked: pa.Table, variance: pa.Table) -> dict[str, Any]:
             ))  # fmt: skip
     return {
         "best": rows,
-        "has_components": has_components,
-        "components": COMPONENTS,
+        "components": COMPONENTS if has_components else "",
         "n_left_out": n_left_out,
         "most_components": MOST_COMPONENTS,
         "n_tasks": count_tasks(ranked),
