@@ -208,7 +208,7 @@ def in_words(name: str) -> str:
 def _pages() -> Environment:
     environment = _environment(_shown)
     environment.filters |= {
-        "attribute": attribute, "column": column, "exact": exact, "flag": flag,
+        "attribute": attribute, "column": column, "exact": exact,
         "number": _written, "text": text, "thousands": "{:,}".format,
         "waiting_rows": waiting_rows, "words": in_words,
     }  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from annot_pipeline.report.figures import (
     win_matrix_svg,
 )
 from annot_pipeline.report.figures.judge_control import MOST_JUDGES
+from annot_pipeline.report.figures.records_by_fate import records_by_fate_svg
 from tests.report.figure_reader import SVG, Figure
 
 NAN = float("nan")
@@ -90,6 +92,18 @@ def test_of_many_judges_those_who_failed_are_shown(n_failed, n_shown):
     assert len(figure.points("passed")) == MOST_JUDGES - n_shown
     assert len(figure.svg) < 300_000
     assert figure.words("note")[0].startswith("600 of 20,000 judges shown: those who failed")
+
+
+@pytest.mark.parametrize("n", [1, 3, 8_000, 187_734, 1_016_481, 10**9])
+def test_numbers_of_records_are_whole_and_do_not_stand_on_each_other(n):
+    figure = Figure(records_by_fate_svg({("recovered-raw-good-judges.tsv.gz", "used"): n}))
+    at = [(t.attrib, t.text or "") for t in figure.root.iter(f"{SVG}text")]
+    [height] = [a["y"] for a, words in at if words == "0"]
+    ticks = [(float(a["x"]), words) for a, words in at if a["y"] == height]
+    assert len(ticks) >= 2
+    assert all(words == f"{int(words.replace(',', '')):,}" for _, words in ticks)
+    ends = [(x - 3.5 * len(words), x + 3.5 * len(words)) for x, words in sorted(ticks)]
+    assert all(left[1] < right[0] for left, right in pairwise(ends))
 
 
 def test_differences_of_one_judge():

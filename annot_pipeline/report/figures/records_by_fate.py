@@ -56,5 +56,8 @@ def records_by_fate_svg(records: Mapping[tuple[str, str], int]) -> str:
         for position, n in enumerate(starts):
             text_at_right(plot.ax, position, f"{n:,}", "total")
         plot.ax.set_xlim(0, max(starts))
+        plot.ax.xaxis.set_major_formatter("{x:,.0f}")
+        n_ticks = int(plot.ax.bbox.width / len(f"{max(starts):,} ") / 9)  # a digit has 8 px
+        plot.ax.locator_params(axis="x", nbins=min(n_ticks, 4), integer=True)
         key_above(plot.ax, 2)
         return plot.svg()

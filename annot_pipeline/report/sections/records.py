@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from annot_pipeline.contracts import FATES, fates_text
@@ -43,7 +43,7 @@ def records(contents: Contents) -> dict[str, Any]:
         "n_records": n_records,
         "results": _results(contents),
         "fates": fates_text(fates),
-        "drawings": [Drawn("From exports to gold", _figure(contents), f"{n_records:,} records")],
+        "drawings": [Drawn("From exports to gold", _figure(sources), f"{n_records:,} records")],
         "by_fate": [
             (fate, fates[fate], fates[fate] / n_records, fate, fate) for fate in present
         ],
@@ -71,10 +71,9 @@ def records(contents: Contents) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _figure(contents: Contents) -> str:
-    sources = [s for s in contents.manifest["sources"] if s["kind"] == "judgments"]
-    sources.sort(key=lambda source: -sum(source["records"].values()))
-    label = f"{len(sources) - MOST_EXPORTS:,} other exports"
+def _figure(sources: Sequence[Mapping[str, Any]]) -> str:
+    sources = sorted(sources, key=lambda source: -sum(source["records"].values()))
+    label = counted(len(sources) - MOST_EXPORTS, "other export")
     names = without_shared_folder([source["name"] for source in sources])
     records: Counter[tuple[str, str]] = Counter()
     for position, (own, source) in enumerate(zip(names, sources, strict=True)):
