@@ -20,6 +20,7 @@ from annot_pipeline.report.render import attribute, number, text
 from annot_pipeline.report.report import DETAILS, SECTIONS, report_html, section_html
 from annot_pipeline.report.sections.changes import changed, changed_rows, changes
 from annot_pipeline.report.sections.use import next_commands
+from annot_pipeline.storage.manifest import files_of
 from tests.conftest import Built
 from tests.report.report_pages import (
     HOSTILE,
@@ -221,10 +222,21 @@ def test_twenty_thousand_judges_make_no_large_page(small):
     }
     html = report_html(contents.manifest, crowd, contents.internal)
     assert len(html) < 3_000_000
-    assert "200 of 20,000 judges shown" in html
+    assert "200 of 20,000 rows, one a judge and task, are shown" in html
     assert "600 of 20,000 judges shown: those who failed" in html
     assert len(set(re.findall(r"j\d{5}", html))) < 400
     assert len(data_card(contents.manifest, crowd)) < 100_000
+
+
+def test_hashes_are_short_where_the_manifest_has_them_whole(small):
+    manifest = small.publication.release.manifest
+    method = report_of(small).partition('id="method"')[2]
+    hashes = [file["sha256"] for table in manifest["tables"] for file in files_of(table)]
+    assert hashes
+    for sha in (*hashes, manifest["settings_hash"]):
+        assert f">{sha[:12]}<" in method
+    tables = re.findall(r"<table.*?</table>", method, re.DOTALL)
+    assert not re.search(r"[0-9a-f]{64}", " ".join(tables))
 
 
 def test_a_report_is_the_same_bytes_for_the_same_release(small):

@@ -84,7 +84,7 @@ def judges(contents: Contents) -> dict[str, Any]:
         "has_contrast": quality["test"] in TESTS_WITH_CONTRAST,
         "has_level": quality["test"] not in SCREENINGS,
         "families": families_text(facts["families"]), "columns": columns, "rows": rows,
-        "ids": _ids(listed), "n_judges": len(contents.judges),
+        "ids": _ids(listed), "n_rows": len(contents.judges),
         "accuracy_drawings": accuracy_figures(tables["judges"]),
         "control_drawings": [
             *judge_figures(tables["judges"], quality["alpha"]),
