@@ -7,8 +7,11 @@ import re
 
 import pytest
 
+from annot_pipeline.report.render import interval, number
 from tests.conftest import build_file
 from tests.model_judges.test_judge_kinds import BOTH, HUMAN, MODEL, MODELS
+from tests.model_judges.test_model_tables import score_rows
+from tests.report.report_pages import csv_text
 
 TAG = re.compile(r"<[^>]+>")
 
@@ -50,6 +53,19 @@ def test_models_alone_are_told_on_the_first_screen_and_of_every_table(build_camp
     assert {table["note"] for table in manifest["tables"]} == {words}
     croissant = (built.publication.release.folder / "croissant.json").read_text(encoding="utf-8")
     assert croissant.count(words) == len(manifest["tables"])
+
+
+@pytest.mark.slow
+def test_the_bias_of_a_model_has_its_interval(build_campaign):
+    fields = {name: name for name in ("segment", "system", "judge", "score")}
+    built = build_campaign(
+        {"a.csv": csv_text(score_rows())}, judges=MODELS,
+        sources=[{"path": "exports/*.csv", "format": "csv", "fields": fields}],
+        tasks=[{"name": "*", "kind": "scalar", "scale": [0, 100]}],
+    )  # fmt: skip
+    [row] = built.rows("judge_validation")
+    ends = interval(row["bias_low"], row["bias_high"])
+    assert f" {number(row['bias'])} {ends} {number(row['error'])} " in texts(built)[1]
 
 
 @pytest.mark.slow

@@ -49,7 +49,7 @@ def models(contents: Contents) -> dict[str, Any]:
                 row["judge"], row["task"], row["reference"], row["n_items"], row["n_people"],
                 row["agreement"], interval(row["agreement_low"], row["agreement_high"], "share"),
                 row["human_agreement"], row["kappa"], row["correlation"], row["bias"],
-                row["error"], row["winning_rate"],
+                interval(row["bias_low"], row["bias_high"]), row["error"], row["winning_rate"],
                 bias.get((row["task"], row["judge"]), {}).get("first_shown_share"),
                 row["reason"] or "",
             )
