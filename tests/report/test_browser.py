@@ -159,6 +159,14 @@ def test_a_phone_cuts_nothing_of_the_first_screen(browser, reports, name):
         assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
+def test_a_phone_shows_the_last_releases_whole(browser, reports):
+    with Visit(browser, reports["second"], viewport={"width": 390, "height": 844}) as page:
+        box = page.locator(".wide", has_text="The last 2 releases")
+        assert box.evaluate("e => e.scrollWidth <= e.clientWidth")
+        assert box.locator("thead th").last.inner_text() == "made, UTC"
+        assert box.locator("tbody th").all_inner_texts() == ["v0001", "v0002"]
+
+
 def rows_of(page: Any, table: str) -> list[str]:
     actual: list[str] = page.locator(f"{table} tbody tr:not([hidden]) th").all_inner_texts()
     return actual

@@ -25,8 +25,8 @@ MOST_ROWS, MOST_ANSWERS = 150, 3
 MOST_CHANGES = {"most": MOST_ROWS, "most_answers": MOST_ANSWERS}
 """Parameters of sql/report/label_changes.sql."""
 FIGURES = (
-    "version", "created_at", "used", "labels", "scores", "certain", "new_judgments",
-    "changed_labels", "warnings",
+    "version", "used", "labels", "scores", "certain", "changed_labels", "warnings",
+    "new_judgments", "created_at",
 )  # fmt: skip
 """Of a release in the table of the last ones."""
 RESULTS = ("labels", "scores")
@@ -143,7 +143,7 @@ def _answers_since(row: Row) -> tuple[str, list[Row]] | None:
     if row["n_new"] is None:
         return None
     counts = [f"{row[name]:,} {words}" for name, words in ANSWERS.items() if row[name]]
-    return ", ".join(counts) or "its own are as they were", row["answers"] or []
+    return ", ".join(counts) or "none changed", row["answers"] or []
 
 
 def _label_source(row: Row, age: str = "") -> str:
