@@ -379,6 +379,26 @@ def test_a_mistyped_command_is_answered_with_the_likely_one(capsys):
 
 
 @pytest.mark.parametrize(
+    ("typed", "answer"),
+    [("--uncertian", "; did you mean --uncertain?"), ("--frobnicate\x1b[1m", "--frobnicate\ufffd")],
+)
+def test_a_mistyped_option_shows_the_usage_of_its_command_within_the_terminal(
+    capsys, monkeypatch, typed, answer
+):
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with pytest.raises(SystemExit) as end:
+        main(["items", "campaign", "--task", "a task with a long name", typed])
+    assert end.value.code == 2
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().err)
+    assert shown.startswith("usage: annot items ")
+    assert "error: unrecognized arguments: " in shown
+    assert answer in " ".join(shown.split())
+    assert max(map(len, shown.splitlines())) <= 60
+
+
+@pytest.mark.parametrize(
     ("command", "needed", "typed"),
     [
         (("rollback", "v0001"), "--because TEXT", "--because"),

@@ -120,7 +120,17 @@ def console() -> NoReturn:
     os._exit(status)
 
 
-class _Commands(argparse.ArgumentParser):
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors fit the terminal, and show no characters that move its cursor."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say how the command is used, and what is wrong; exit with status 2."""
+        self.print_usage(sys.stderr)
+        write([f"error: {message}"], sys.stderr)
+        self.exit(2)
+
+
+class _Commands(_Parser):
     """The parser of all commands: a wrong name is answered with the likely one."""
 
     def error(self, message: str) -> NoReturn:
@@ -132,7 +142,7 @@ class _Commands(argparse.ArgumentParser):
         super().error(message)
 
 
-class _Command(argparse.ArgumentParser):
+class _Command(_Parser):
     """A command whose options may stand before, between and after what they are about."""
 
     _typed: Sequence[str] | None = None
@@ -143,7 +153,10 @@ class _Command(argparse.ArgumentParser):
             return super().parse_known_args(args, namespace)
         self._typed = args
         try:
-            return self.parse_known_intermixed_args(args, namespace)
+            arguments, unknown = self.parse_known_intermixed_args(args, namespace)
+            if unknown:
+                self.error(f"unrecognized arguments: {' '.join(unknown)}")
+            return arguments, unknown
         finally:
             self._typed = None
 
@@ -153,6 +166,8 @@ class _Command(argparse.ArgumentParser):
         words = [w for w in self._typed or () if w[:1] == "-" and w.partition("=")[0] not in own]
         if words and "arguments are required" in message:
             message += f" (write -- before a name that starts with a hyphen: -- {words[0]})"
+        meant = get_close_matches(words[0], own, 1) if words and "unrecognized" in message else []
+        message += "".join(f"; did you mean {name}?" for name in meant)
         super().error(message)
 
 

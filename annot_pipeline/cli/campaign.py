@@ -37,8 +37,7 @@ def run_init(arguments: argparse.Namespace) -> int:
         problem = Problem("", "it would be lost", do="give another folder with -o, or --force")
         raise ConfigError(f"{target} exists", [problem])
     missing = [path for path in arguments.exports if not path.exists()]
-    if missing:
-        problems = [Problem(str(path), "no such file") for path in missing]
+    if problems := [Problem(str(path), "no such file") for path in missing]:
         raise ConfigError("an export is missing", problems)
     written = {role: getattr(arguments, role) for role in INIT_ROLES}
     by_role = {role: tuple(filter(None, all_.split(","))) for role, all_ in written.items() if all_}

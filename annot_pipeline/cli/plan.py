@@ -64,10 +64,8 @@ def _lines(document: Document, power: float) -> Iterator[str]:
         if task.get("detectable_difference") is not None:
             sizes = f"{counted(task['judges'], 'judge')}, {counted(task['systems'], 'system')}"
             limit = f", {task['detectable_reason']}" if task["detectable_reason"] else ""
-            yield (
-                f"  as judged ({sizes}): {text(task['detectable_difference'])} points are found "
-                f"in 80 of 100 evaluations{limit}"
-            )
+            size = text(task["detectable_difference"])
+            yield f"  as judged ({sizes}): {size} points are found in 80 of 100 evaluations{limit}"
         yield from fields(task, {"warning": "  warning"})
         yield from table("", task["designs"], DESIGN, most=len(task["designs"]))
         enough = [
@@ -76,7 +74,5 @@ def _lines(document: Document, power: float) -> Iterator[str]:
         ]
         names = "judges per_output segments judgments"
         yield from table("  designs that find the difference", enough, names, most=len(enough))
-    yield (
-        "finds: points of difference that a one-sided test at .05 finds with probability "
-        f"{power:g}; after Holm: of one pair among all"
-    )
+    test = f"a one-sided test at .05 finds with probability {power:g}"
+    yield f"finds: points of difference that {test}; after Holm: of one pair among all"

@@ -158,9 +158,7 @@ def fit(columns: Sequence[Column], most: int) -> tuple[list[Column], list[str]]:
 
 def terminal_columns() -> int:
     """Return the characters of a line of the terminal; without one, of any line."""
-    if not sys.stdout.isatty():
-        return sys.maxsize
-    return shutil.get_terminal_size().columns
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
 
 
 def _headings(names: Names) -> Mapping[str, str]:

@@ -82,10 +82,9 @@ def status_lines(document: Document, campaign: str) -> Iterator[str]:
         yield from (f"  {line}" for line in more)
     yield from problem_lines(document["damaged_note"])
     if interrupted := document["unended_build"]:
-        yield (
-            f"a build has not ended: it had made {interrupted['stage']} at {interrupted['at']}; it "
-            "runs still, was killed, or was of some assets only"
-        )
+        made, at_ = interrupted["stage"], interrupted["at"]
+        why = "it runs still, was killed, or was of some assets only"
+        yield f"a build has not ended: it had made {made} at {at_}; {why}"
     is_warned = any("unread_files: " in what for what, _ in warnings)
     n_unread = 0 if is_warned else len(document["unread"])
     counts = ((len(warnings), "warnings"), (n_unread, "unread files"))
@@ -137,10 +136,12 @@ def _warnings(document: Document) -> Iterator[tuple[str, str]]:
 def _next(document: Document, campaign: str, warnings: str) -> str:
     """Return what to do first: what makes a build impossible comes before what makes it due."""
     missing, due = document["not_compared"], document["build_due"]
+    build, exclude = f"annot build {campaign}", "exclude what the rollback dropped (see above)"
+    again = build if due else f"annot status {campaign}"
     failed = "; ".join(at(document, "failed_build.do") or ())
     failing = "; ".join(dict.fromkeys(gate["do"] for gate in document["failing"]))
     candidate = "; then ".join(at(document, "candidate.do") or ())
-    mend = f"resolve the failed gate ({failing}), then annot build {campaign}"
+    mend = f"resolve the failed gate ({failing}), then {build}"
     dropped = text(list(document["dropped"]))
     lines = (at(document, "candidate.exclude") or {}).items()
     without = [f"build without {name}: {line} in its source" for name, line in lines]
@@ -150,21 +151,13 @@ def _next(document: Document, campaign: str, warnings: str) -> str:
         (document["rolled_back"], at(document, "rolled_back.do")),
         (document["refused_folders"], at(document, "refused_folders.do")),
         # a build without the key would give all judges new names
-        (
-            missing,
-            f"{at(document, 'not_compared.do')}, then annot {'build' if due else 'status'} "
-            f"{campaign}",
-        ),
-        (
-            dropped,
-            f"correct {dropped}, or exclude what the rollback dropped (see above), "
-            f"then annot build {campaign}",
-        ),
+        (missing, f"{at(document, 'not_compared.do')}, then {again}"),
+        (dropped, f"correct {dropped}, or {exclude}, then {build}"),
         (failing and candidate, "; or ".join((candidate, *without, mend))),
         (failing, mend),
-        (failed, f"resolve the error of the last build ({failed}), then annot build {campaign}"),
-        (due, f"annot build {campaign}"),
-        (note, f"annot build {campaign} (it writes {note} again)"),
+        (failed, f"resolve the error of the last build ({failed}), then {build}"),
+        (due, build),
+        (note, f"{build} (it writes {note} again)"),
         (warnings, f"{warnings} to resolve (see above)"),
     )
     return next((str(step) for condition, step in steps if condition), "nothing to do")
