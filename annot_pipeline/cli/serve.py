@@ -52,8 +52,9 @@ def run_serve(arguments: argparse.Namespace) -> int:
         raise ConfigError("decisions cannot be written there", [problem])
     token = secrets.token_urlsafe(16)
     listener = _listener(arguments.port)
-    app = make_app(pages, DecisionFile(path), token, arguments.port)
-    address = f"http://127.0.0.1:{arguments.port}/?token={token}"
+    port = listener.getsockname()[1]  # of 0, which asks for a free one
+    app = make_app(pages, DecisionFile(path), token, port)
+    address = f"http://127.0.0.1:{port}/?token={token}"
     document = {"address": address, "release": newest.version, "decisions": str(path)}
     how = SOURCE.format(path=os.path.relpath(path.resolve(), campaign.folder.resolve()))
     show(arguments, document, lambda: [

@@ -19,6 +19,7 @@ starlette = pytest.importorskip("starlette", reason="needs the extra serve")
 
 from starlette.testclient import TestClient  # noqa: E402 - only where it is installed
 
+from annot_pipeline.cli import main  # noqa: E402
 from annot_pipeline.cli.serve import decisions_path  # noqa: E402
 from annot_pipeline.config.campaign_file import load_campaign  # noqa: E402
 from annot_pipeline.serve.app import make_app  # noqa: E402
@@ -259,12 +260,24 @@ def test_an_item_is_found_by_row_groups_not_by_reading_all_judgments(small):
 def test_every_release_and_its_report_can_be_looked_at(client):
     html = client.get("/releases").text
     assert re.findall(r'<th scope="row">(v\d+)</th>', html) == ["v0002", "v0001"]
+    assert ">decision<" not in html  # nobody decided about a release: no empty column
     for version in ("v0001", "v0002"):
         report = client.get("/report", params={"release": version})
         assert f"<title>small {version}</title>" in report.text
         assert "style-src" not in report.headers["content-security-policy"]
     old = client.get("/item", params={"release": "v0001", "task": "good", "item": "item 7"}).text
     assert "Label <strong>yes</strong>" in old
+
+
+def test_a_free_port_is_said_by_its_number(small, capsys, monkeypatch):
+    uvicorn = pytest.importorskip("uvicorn")
+    listeners = []
+    monkeypatch.setattr(uvicorn.Server, "run", lambda _, sockets: listeners.extend(sockets))
+    assert main(["serve", str(folder_of(small)), "--port", "0"]) == 0
+    [listener] = listeners
+    port = listener.getsockname()[1]
+    listener.close()
+    assert f"open http://127.0.0.1:{port}/?token=" in capsys.readouterr().out
 
 
 # --- whom it answers --------------------------------------------------------------------------

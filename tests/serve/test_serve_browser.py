@@ -94,6 +94,14 @@ def test_decisions_by_keyboard_go_on_to_the_next_item(browser, served):
     assert page.wrong == []
 
 
+@pytest.mark.parametrize("width", [390, 1440])
+def test_the_form_of_a_decision_starts_where_its_heading_does(browser, served, width):
+    page = opened(browser, served[0], width)
+    page.goto(f"{served[0]}/item?task=good&item=item+3")
+    heading = page.locator("h2", has_text="Decide").bounding_box()["x"]
+    assert page.get_by_label("Your name").bounding_box()["x"] == heading
+
+
 def test_the_report_leads_to_the_pages_of_judges_and_causes(browser, served):
     page = opened(browser, served[0], 1440)
     page.goto(f"{served[0]}/report?release=v0002")
