@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from annot_pipeline.cli import COMMANDS, main
+from annot_pipeline.cli.diff import diff_lines
 from annot_pipeline.cli.render import Column, fit, table
 from annot_pipeline.cli.terminal import TO_COPY, Terminal, write
 from annot_pipeline.errors import Passing, Step
@@ -224,6 +225,31 @@ def test_every_command_fits_a_terminal_and_gives_a_pipe_plain_text(
         whole = " ".join(" ".join(lines).split())
         for words in SENTENCES.get(name, ()):
             assert words in (whole if columns == 80 else shown), "a wide terminal breaks no line"
+
+
+def test_releases_have_no_column_of_zeros(capsys, labels_folder):
+    assert main(["releases", str(labels_folder)]) == 0
+    heads = capsys.readouterr().out.splitlines()[1].split()
+    assert "labels" in heads
+    assert "scores" not in heads
+
+
+def test_names_of_columns_stand_whole_in_a_diff_on_a_terminal(monkeypatch):
+    stream = Tty()
+    monkeypatch.setattr(sys, "stdout", stream)
+    monkeypatch.setenv("COLUMNS", "80")
+    inputs = {"exports": {}, "settings": [], "code": [], "model_versions": [], "verdicts": []}
+    summary = {"table": "labels", "changed": 15, "added": 135, "removed": 12, "became_true": 4}
+    document = {
+        "campaign": "c", "from": "v0001", "to": "v0002", "inputs": inputs, "judgments": [],
+        "judgments_changed": 0, "causes_found": False, "recomputed": [], "notes": [], "cells": 2,
+        "summary": [summary | {"column": "dawid_skene_probability", "largest": 0.47171,
+                               "causes": {"new judgments": 150, "corrected judgments": 150}}],
+        "rows": [],
+    }  # fmt: skip
+    [row] = [line for line in diff_lines(document) if "135" in line]
+    assert re.search(r" dawid_skene_probability .* 4 +0.4717$", row)
+    assert len(row) <= 80
 
 
 def test_the_schema_is_json_on_a_narrow_terminal(monkeypatch):

@@ -33,6 +33,7 @@ VERDICT = (
     "task judge old_verdict=was old_dropped=dropped old_p_value=p new_verdict=is "
     "new_dropped=dropped new_p_value=p"
 )
+SUMMARY = "table column changed added removed became_true=now_true largest=at_most causes=by_cause"
 DIGITS = 6
 
 
@@ -170,10 +171,9 @@ def diff_lines(document: Document) -> Iterator[str]:
             yield f"{counted(n, 'item')} that had a label {'has' if n == 1 else 'have'} none now"
     if not document["cells"]:
         yield "no label, probability, score, rank or verdict changed"
-    names = "table column changed added removed became_true largest=by_at_most causes=by_cause"
     summary, rows = document["summary"], document["rows"]
     yield from table(
-        f"{document['cells']:,} cells changed", summary, names, most=len(summary),
+        f"{document['cells']:,} cells changed", summary, SUMMARY, most=len(summary),
         below=("by cause",),
     )  # fmt: skip
     for name in dict.fromkeys(row["table"] for row in rows):

@@ -47,6 +47,7 @@ def _releases(document: Document, campaign: str) -> Iterator[str]:
         row
         | {"changed": row.get("changes", {})}
         | {"decision": decision_text(row.get("decision")), "made": row.get("created_at", "")[:16]}
+        | {name: row.get(name) or None for name in ("labels", "scores")}  # no column of zeros
         | {"certified": [task for task, is_certified, _ in certificates(row) if is_certified]}
         | ({"parent": f"{row['parent']} ({gone})"} if (gone := row.get("parent_gone")) else {})
         for row in document["releases"]
