@@ -109,6 +109,11 @@ def test_a_file_that_a_gate_warns_of_counts_once(capsys, campaign):
     assert "unread_files" in warned
     plural = f"{len(warned)} warning{'s' * (len(warned) > 1)}"
     assert next_step(capsys, "status", campaign) == f"{plural} to resolve (see above)"
+    assert main(["status", str(campaign)]) == 0
+    assert capsys.readouterr().out.count("b.csv") == 1, "the warning lists it"
+    (campaign / "exports" / "c.csv").write_text(VOTES)
+    assert main(["status", str(campaign)]) == 0
+    assert "not read, no source matches: exports/b.csv, exports/c.csv\n" in capsys.readouterr().out
 
 
 def write(folder: Path, **settings: Any) -> None:

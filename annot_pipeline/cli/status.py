@@ -68,7 +68,8 @@ def status_lines(document: Document, campaign: str) -> Iterator[str]:
         yield from fields(judges, JUDGES)
         if any(judges[name] for name in ("failed", "random", "suspected")):
             yield "  see verdict and verdict_reason in the table judges"
-    yield from fields(document, SINCE)
+    is_listed = any(text(document["unread"]) in what for what, _ in warnings)
+    yield from fields(document | {"unread": [] if is_listed else document["unread"]}, SINCE)
     yield from excluded_lines(document["exclude"])
     yield from problem_lines(document["rolled_back"])
     if document["not_compared"]:
@@ -85,8 +86,7 @@ def status_lines(document: Document, campaign: str) -> Iterator[str]:
         made, at_ = interrupted["stage"], interrupted["at"]
         why = "it runs still, was killed, or was of some assets only"
         yield f"a build has not ended: it had made {made} at {at_}; {why}"
-    is_warned = any("unread_files: " in what for what, _ in warnings)
-    n_unread = 0 if is_warned else len(document["unread"])
+    n_unread = len(document["unread"]) * all("unread_files: " not in what for what, _ in warnings)
     counts = ((len(warnings), "warnings"), (n_unread, "unread files"))
     open_ = " and ".join(counted_kind(n, what) for n, what in counts if n)
     steps = _next(document, campaign, open_)
