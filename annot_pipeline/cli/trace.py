@@ -26,7 +26,9 @@ SAID = ("task", "item", "label")
 ITEM = "segment system text source reference truth"
 JUDGED = "judge kind answer criterion evidence rules_out weight z fate control where reason beside"
 RECORD = "fate judge where reason"
-TEST = "judge verdict test statistic effect p_value p_adjusted n_pairs=n verdict_reason=reason"
+BELOW = ("reason",)
+"""What stands below a row where there is no room."""
+TEST = "judge verdict test effect p_value p_adjusted n_pairs=n statistic verdict_reason=reason"
 REST = "dependence of judges, votes, known items"
 """What else the published probability rests on: the label models that are averaged."""
 WITHOUT = "judge n_left label probability flips raw_mean=mean change z_mean=z easl_score=EASL"
@@ -95,10 +97,10 @@ def _trace(trace: Row) -> Iterator[str]:
         named = [
             row | {"judge": row["judge"] or "nobody", "where": record_place(row)} for row in rows
         ]
-        yield from table(title, named, RECORD)
+        yield from table(title, named, RECORD, below=BELOW)
     yield from table("left out", trace["set_aside"], "judge left_out_of reason")
     dropped = [row for row in trace["judges"] if row["dropped"]]
-    yield from table("judges who do not count", dropped, TEST, most=len(dropped))
+    yield from table("judges who do not count", dropped, TEST, most=len(dropped), below=BELOW)
     without = sorted(
         trace["without_judge"],
         key=lambda row: (not row.get("flips"), -abs(row.get("change") or 0.0), row["judge"]),
@@ -169,7 +171,7 @@ def _judgments(trace: Row) -> Iterator[str]:
     if trace["runner_up"] is not None:
         model = trace["label"].get("model_label") or trace["label"]["label"]
         title += f"; evidence in nats, for {text(model, 40)} against {text(trace['runner_up'], 40)}"
-    yield from table(title, rows, JUDGED, most=MOST_JUDGMENTS)
+    yield from table(title, rows, JUDGED, most=MOST_JUDGMENTS, below=BELOW)
     evidence = [row["evidence"] for row in rows if row["likelihoods"]]
     if (prior := trace["prior_evidence"]) is not None and None not in evidence:
         together = prior + sum(evidence)

@@ -74,7 +74,7 @@ def test_text_of_exports_cannot_move_the_terminal(run):
     assert max(map(len, out.splitlines())) < 1_100  # its text is 10 kB
 
 
-def test_scores_say_which_judges_do_not_count(run):
+def test_scores_say_which_judges_do_not_count(run, monkeypatch):
     status, out, _ = run("s3/<i>A<%2Fi>", "--task", "quality")
     assert status == 0
     lines = [line.split() for line in out.splitlines()]
@@ -83,6 +83,9 @@ def test_scores_say_which_judges_do_not_count(run):
     assert len(failed) == 2
     at = out.index("judges who do not count")
     assert f"{failed[0][0]}  failed   paired_t " in out[at:]
+    monkeypatch.setattr("annot_pipeline.cli.render.terminal_columns", lambda: 80)
+    _, narrow, _ = run("s3/<i>A<%2Fi>", "--task", "quality")
+    assert len(re.findall(r"^    reason: judge control: failed ", narrow, re.MULTILINE)) == 2
 
 
 def test_comparisons(run):
