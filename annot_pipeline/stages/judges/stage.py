@@ -228,9 +228,9 @@ def control_judges_of_campaign(context: StageContext) -> StageOutput[ControlMetr
         counts = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.verdicts.items() if n)
         context.progress(f"judges: {counts}")
     if verdicts.careless_judges:
-        kinds = [f"{len(names):,} by {test}" for test, names in verdicts.careless_judges.items()]
+        by_test = [f"{test} {len(names):,}" for test, names in verdicts.careless_judges.items()]
         n_careless = sum(map(len, verdicts.careless_judges.values()))
-        context.progress(f"{counted(n_careless, 'careless judge')}: {', '.join(kinds)}")
+        context.progress(f"{counted(n_careless, 'careless judge')}, by test: {', '.join(by_test)}")
     if verdicts.judges_dropped:
         context.progress(f"after judge control: {fates_text(fates)}")
     metrics = ControlMetrics(
