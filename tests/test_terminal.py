@@ -64,17 +64,17 @@ def test_a_terminal_has_one_line_with_step_part_and_time(monkeypatch):
     monkeypatch.setattr(sys, "stderr", stream)
     terminal = Terminal()
     terminal.say(Step("[5/11] infer labels"))
-    terminal.say(Passing("part 6 of 11"))
+    terminal.say(Passing("infer labels: 6 of 11 parts"))  # a file has no step before it
     terminal.live.refresh()
     terminal.say("1,995 items labelled")
     terminal.close()
     shown = ESCAPE.sub("", stream.getvalue())
-    assert re.search(r"\[5/11\] infer labels, part 6 of 11, 0:0\d", shown)
+    assert re.search(r"\[5/11\] infer labels, 6 of 11 parts, 0:0\d", shown)
     assert "1,995 items labelled" in shown
     assert stream.getvalue().rstrip().endswith("\x1b[2K"), "the line is gone at the end"
     terminal.say(Step("[6/11] rank systems"))
     terminal.close()
-    assert "part 6" not in ESCAPE.sub("", stream.getvalue()).rpartition("[6/11]")[2]
+    assert "6 of 11" not in ESCAPE.sub("", stream.getvalue()).rpartition("[6/11]")[2]
 
 
 @pytest.mark.parametrize("verbose", [False, True])

@@ -86,7 +86,7 @@ class Terminal:
     def _move(self, message: Passing) -> None:
         if isinstance(message, Step):
             self.step, message = printable(message), Passing()
-        self.part = printable(message)
+        self.part = printable(message).removeprefix(f"{self.step.partition('] ')[2]}: ")
         if self.live is None:
             from rich.live import Live
 
