@@ -135,10 +135,12 @@ def test_failures_come_first_then_results_judges_rows_and_files():
             ("rejected", "warn", 0.2, 0.5, "settled"), ("fine", "pass", 0, 1, "labels"),
             ("random", "warn", 0.4, 0.5, "judge_tests"), ("labels", "warn", 1, None, "labels"),
             ("flips", "warn", 0.4, 0.5, "label_changes"),
+            ("undeclared_models", "warn", 1, None, "settled"),
         )
     ]  # fmt: skip
     ordered = [check["name"] for check in worst_first(checks)]
-    assert ordered == ["failed", "flips", "labels", "random", "rejected", "quotes"]
+    results = ["flips", "undeclared_models", "labels"]
+    assert ordered == ["failed", *results, "random", "rejected", "quotes"]
 
 
 def test_failed_gates_and_warnings_are_counted_apart():

@@ -117,15 +117,17 @@ CONSEQUENCES = (
 def worst_first(checks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the gates that did not pass: failures, then by what may be wrong.
 
-    Labels and rankings come before judges, rows and files; of these, what is nearest to failing,
-    then the others against the order of stages.
+    Labels and rankings come before judges, rows and files; with them models that count as people,
+    for these make them. Of each kind comes first what is nearest to failing, then the others
+    against the order of stages.
     """
-    kinds = {name: n for n, names in enumerate(CONSEQUENCES, 1) for name in names.split()}
+    table_kinds = {table: n for n, tables in enumerate(CONSEQUENCES, 1) for table in tables.split()}
+    kinds = {c["name"]: table_kinds.get(c["table"], 0) for c in checks} | {"undeclared_models": 0}
     nearness = {c["name"]: min(c["value"] / c["error"], 1) if c["error"] else 0 for c in checks}
     not_passed = [check for check in checks[::-1] if check["level"] != "pass"]
-    return sorted(not_passed, key=lambda c: (
-        c["level"] != "error", kinds.get(c["table"], 0), -nearness[c["name"]],
-    ))  # fmt: skip
+    return sorted(
+        not_passed, key=lambda c: (c["level"] != "error", kinds[c["name"]], -nearness[c["name"]])
+    )
 
 
 def verdict(contents: Contents, tiles: Sequence[Tile]) -> dict[str, str]:
