@@ -97,10 +97,7 @@ def _validation(document: Document, campaign: str) -> Iterator[str]:
     for source in document["sources"]:
         counts = ", ".join(counted(source[f"{noun}s"], noun) for noun in ("file", "row", "record"))
         title = f"{source['path']} ({source['format']}): {counts}"
-        rows = [
-            field | ({} if field["examples"] else {"examples": "not shown"})
-            for field in source["fields"]
-        ]
+        rows = [row | {"examples": row["examples"] or "not shown"} for row in source["fields"]]
         yield from table(title, rows, "field expression filled distinct examples", most=len(rows))
         for what, count in source["ignored"].items():
             yield f"  not records: {counted_kind(count, what)}"

@@ -9,7 +9,7 @@ from annot_pipeline.cli.common import Document, check_output, chosen, load, show
 from annot_pipeline.cli.render import fields, table, text
 from annot_pipeline.errors import counted
 
-SHOWN = "item label probability runner_up runner_up_probability=probability votes reasons text"
+SHOWN = "item label probability second=runner_up votes reasons text"
 TEXTS, MOST_CHARACTERS = ("item", "label", "runner_up", "votes", "text"), 60
 """Columns of which long cells are cut, and where."""
 
@@ -32,9 +32,11 @@ def run_items(arguments: argparse.Namespace) -> int:
     }
 
     def lines() -> Iterator[str]:
-        rows = [
-            row | {n: text(row[n], MOST_CHARACTERS) for n in TEXTS} for row in document["items"]
-        ]
+        rows = []
+        for row in document["items"]:
+            cells = {n: text(row[n], MOST_CHARACTERS) for n in TEXTS}
+            second = f"{cells['runner_up']} ({text(row['runner_up_probability'], digits=2)})"
+            rows.append(row | cells | {"second": second * bool(cells["runner_up"])})
         n_none = items["label"].null_count
         none = f" ({n_none:,} without a label)" * (0 < n_none < items.num_rows)
         title = f"{counted(document['n_items'], 'item')}{none}, the most doubtful first"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 
 import pyarrow.parquet as pq
 import pytest
@@ -43,6 +44,18 @@ def test_the_least_probable_label_comes_first_with_votes_and_reasons(campaign):
     assert rows["i0"]["text"] == "text 0"
     probabilities = [row["probability"] for row in rows.values()]
     assert probabilities == sorted(probabilities)
+
+
+def test_a_terminal_of_80_columns_shows_reasons_and_runners_up(campaign, capsys, monkeypatch):
+    monkeypatch.setattr("annot_pipeline.cli.render.terminal_columns", lambda: 80)
+    assert main(["items", str(campaign.folder), "--rows", "99"]) == 0
+    _, heads, *lines = capsys.readouterr().out.splitlines()
+    assert "reasons" in heads.split()
+    [row] = [row for row in list_items(campaign).to_pylist() if row["item"] == "i16"]
+    shown = f"{row['runner_up']} ({row['runner_up_probability']:.2g})"
+    [line] = [line for line in lines if line.startswith("  i16 ")]
+    assert re.search(rf" {re.escape(shown)} +a x2, b", line), line
+    assert not any("no room" in line for line in lines)
 
 
 def test_items_are_chosen_by_task_label_judge_and_reason(campaign):
