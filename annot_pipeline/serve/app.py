@@ -231,7 +231,7 @@ class _Site:
 
     async def report(self, request: Request) -> Response:
         """Return the report of a release."""
-        asked = request.query_params.get("release", "")
+        asked = request.query_params.get("release") or "latest"
         release = await run_in_threadpool(self.pages.release, asked)
         return FileResponse(release.file("report.html"), media_type="text/html")
 

@@ -103,6 +103,13 @@ def test_from_an_item_to_its_raw_row_in_two_clicks_and_to_all_of_a_judge_in_one(
     assert len(links(judge, "/item?")) == n == 12
 
 
+def test_one_judgment_is_listed_without_a_column_of_times_that_nobody_gave(small, client):
+    judge = small.rows("judges")[0]["judge"]
+    html = client.get("/judgments", params={"judge": judge, "item": "item 3"}).text
+    assert html.count('<th scope="row">') == 1
+    assert "when, UTC" not in html
+
+
 def test_names_are_shown_where_the_user_asks_for_them(small):
     client = client_of(folder_of(small), show_names=True)
     html = client.get(links(client.get("/items").text, "/item?")[0]).text
@@ -265,6 +272,7 @@ def test_every_release_and_its_report_can_be_looked_at(client):
         report = client.get("/report", params={"release": version})
         assert f"<title>small {version}</title>" in report.text
         assert "style-src" not in report.headers["content-security-policy"]
+    assert "<title>small v0002</title>" in client.get("/report").text
     old = client.get("/item", params={"release": "v0001", "task": "good", "item": "item 7"}).text
     assert "Label <strong>yes</strong>" in old
 
