@@ -186,7 +186,7 @@ ITEMS = (
 )  # fmt: skip
 SERVE = (
     *CAMPAIGN,
-    option("--port", "port of this machine (default: 8017)", "N", type=int, default=8017),
+    option("--port", "port; 0 takes a free one (default: 8017)", "N", type=int, default=8017),
     option("--output", "file that decisions are added to (default: decisions.csv next to "
            "campaign.yaml, NAME_decisions.csv next to NAME.yaml)", "FILE.csv", **OUTPUT),
     flag("--show-names", "show raw rows with the names of judges, though these have pseudonyms"),
