@@ -98,6 +98,17 @@ def test_a_fall_without_an_interval_is_none_but_from_full_agreement():
     assert len(agreement_changes(statistics(full))[1]) == 1
 
 
+def test_classes_that_moved_alike_stand_by_name():
+    """The shares of two classes move by as much, but for the last digit of a float."""
+    items = {"task": "t", "released_items": 200, "now_items": 200}
+    rows = [
+        items | {"label": label, "released": released, "now": now}
+        for label, released, now in (("yes", 1 - 4 / 20, 1 - 13 / 20), ("no", 4 / 20, 13 / 20))
+    ]
+    _, shifts = prevalence_changes(pa.Table.from_pylist(rows))
+    assert [shift["name"] for shift in shifts] == ["t no", "t yes"]
+
+
 def test_a_shift_of_few_items_is_none():
     rows = [
         {

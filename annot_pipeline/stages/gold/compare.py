@@ -130,7 +130,7 @@ def _clear_changes(
         )
         for row in table.filter(pa.array(is_clear)).to_pylist()
     ]
-    return sorted(changes, key=lambda row: (-abs(row["change"]), row["name"]))
+    return sorted(changes, key=lambda row: (-round(abs(row["change"]), 9), row["name"]))
 
 
 def _ends(rows: pa.Table, name: str) -> Estimates:
