@@ -349,7 +349,7 @@ def test_annotators_at_the_end_of_names_are_judges_of_a_question_each(tmp_path: 
     rows: Rows = [("itemid", "tag_ann1", "tag_ann2", "stance_ann1", "stance_ann2")]
     rows += [(f"i{n}", *(draw.choice(v) for v in ("xyz", "xyz", "pq", "pq"))) for n in range(40)]
     text = guess_campaign([write_csv(tmp_path / "v.csv", rows)], tmp_path)
-    assert [*re.findall(r"task: \{value: (\w+)\}", text)] == ["tag_ann", "stance_ann"]
+    assert {*re.findall(r"task: \{value: (\w+)\}", text)} == {"tag", "stance"}
     rows = [rows[0], *rows[1:], *rows[1:3]]
     options = question_of(write_csv(tmp_path / "v.csv", rows)).options
     assert options[0].by_role["item"] == ("row",)
