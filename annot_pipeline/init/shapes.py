@@ -315,10 +315,9 @@ def _grid(sheet: Sheet, format_: str, asked: Sequence[str] = ()) -> list[Reading
     """Return columns of a judge and a question each, as rater1_fluency; of ``asked`` ones any."""
     named = [n for n in sheet.names if set(map(_is_judge_word, names.words(n))) == {True, False}]
     view = views.grid_view(sheet, asked or [n for n in named if _is_answer(sheet[n])])
-    if view is None:
-        return []
-    readings = read_view(view, format_, {"judge": ("each",)})
-    return [] if _is_open(readings) else readings
+    readings = read_view(view, format_, {"judge": ("each",)}) if view else []
+    items = {str(r.expression("item")) for r in readings} & {*sheet.names}
+    return readings if not _is_open(readings) and all(map(sheet.is_unique, items)) else []
 
 
 def _is_judge_word(word: str) -> bool:
