@@ -37,7 +37,7 @@ from annot_pipeline.init.readings import (
     read_view,
     unmapped_note,
 )
-from annot_pipeline.init.roles import NAMELESS, PERSONAL
+from annot_pipeline.init.roles import NAMELESS, NO_ANSWER, PERSONAL, is_called_id
 from annot_pipeline.init.table import Column, Sheet
 
 FEWEST = 2
@@ -314,7 +314,9 @@ def _judges_by_name(sheet: Sheet, rows: Sheet) -> list[Reading]:
 def _grid(sheet: Sheet, format_: str, asked: Sequence[str] = ()) -> list[Reading]:
     """Return columns of a judge and a question each, as rater1_fluency; of ``asked`` ones any."""
     named = [n for n in sheet.names if set(map(_is_judge_word, names.words(n))) == {True, False}]
-    view = views.grid_view(sheet, asked or [n for n in named if _is_answer(sheet[n])])
+    named = [] if any(map(is_called_id, named)) else named  # these name the judges
+    named = [n for n in named if _is_answer(sheet[n]) and not NO_ANSWER & {*names.words(n)}]
+    view = views.grid_view(sheet, asked or named)
     readings = read_view(view, format_, {"judge": ("each",)}) if view else []
     items = {str(r.expression("item")) for r in readings} & {*sheet.names}
     return readings if not _is_open(readings) and all(map(sheet.is_unique, items)) else []

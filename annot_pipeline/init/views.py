@@ -407,7 +407,6 @@ def grid_view(sheet: Sheet, among: Sequence[str]) -> View | None:
     return replace(view, whole=whole)
 
 
-FEWEST_IN_A_GRID = 4
 _BETWEEN = re.compile(r"[\W_]+|(?<=\d)(?=[A-Za-z])")
 
 
@@ -420,7 +419,7 @@ def _halves(columns: Sequence[str]) -> tuple[list[str], str, list[str], str] | N
             (name[: mark.start()], mark[0], name[mark.end() :])
             for name in bare for mark in [*_BETWEEN.finditer(name)][place:][:1]
         ]  # fmt: skip
-        if len(cuts) < max(len(bare), FEWEST_IN_A_GRID):
+        if not cuts or len(cuts) < len(bare):
             continue
         first, between, second = ([*dict.fromkeys(half)] for half in zip(*cuts, strict=True))
         is_crossed = len(first) * len(second) == len({*cuts}) == len(bare)

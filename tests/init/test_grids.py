@@ -54,6 +54,27 @@ def test_columns_of_a_judge_and_a_question_each(
     assert actual.settings.sources[0].each["question"] == ("fluency", "coherence")
 
 
+@pytest.mark.parametrize("has_ids", [False, True])
+def test_confidence_of_raters_is_no_question_and_ids_name_them(
+    tmp_path: Path, guess: Guesses, has_ids: bool
+) -> None:
+    draw = random.Random(14)
+    parts = ("fluency", "style", "confidence", *["id"] * has_ids)
+    header = ("doc", *(f"rater{j}_{part}" for j in (1, 2) for part in parts))
+    rows = [
+        (f"d{n}", *(
+            cell for j in (1, 2)
+            for cell in (*(draw.randint(1, 5) for _ in range(3)), *[f"p{j}{n % 3}"] * has_ids)
+        ))
+        for n in range(40)
+    ]  # fmt: skip
+    path = write_csv(tmp_path / "r.csv", [header, *rows])
+    if has_ids:  # rater1 is another person in other rows
+        assert question(path).questions[0].role in ("judge", "label")
+    else:
+        assert guess(path).used("task") == {("fluency",), ("style",)}
+
+
 @pytest.mark.parametrize("column", ["{j}_{q}", "{q} {j}"])
 def test_columns_of_a_name_and_a_question_each_are_offered_as_judges(
     tmp_path: Path, guess: Guesses, column: str
