@@ -8,11 +8,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import combinations
+from itertools import chain, combinations
 from os.path import commonprefix
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
 
 from annot_pipeline.errors import ConfigError, Problem, first_of
 from annot_pipeline.init import names, optional_fields, rankings, roles
@@ -363,7 +364,7 @@ class _Reader:
         classes = [
             sheet[n] for n in likely if sheet[n].n_distinct > 2 and not sheet[n].numeric_share
         ]
-        if len(classes) > 1 and self.view.shape == "rows" and _share_values(classes):
+        if len(classes) > 1 and self.view.shape == "rows" and _agree(sheet, *classes[:2]):
             alike.append(tuple(c.name for c in classes))
         options = [Option({"each": f, "judge": ("each",)}, "each column is a judge") for f in alike]
         options += [Option({"judge": (n,)}, roles.spoken(sheet[n])) for n in ranked]
@@ -730,16 +731,14 @@ class _Reader:
     ) -> list[Line]:
         """Return lines under which a judge answers a thing once, as far as columns can say."""
         sheet = self.one
-        tasks = [
-            n for n in sheet.names if any(sheet[n].expression in _parts(e) for _, e, _ in task)
-        ]
+        joined = [e["join"] if isinstance(e, dict) and "join" in e else [e] for _, e, _ in task]
+        tasks = [n for n in sheet.names if sheet[n].expression in [*chain(*joined)]]
         key = [*self.judges, *self.things, *tasks]
         n_rows = int((sheet.codes(*key) >= 0).sum())
         share = sheet.combinations(*key) / max(n_rows, 1)
         n_things = sheet.combinations(*self.things)
-        is_one = n_things == 1 and len(sheet) > (
-            sheet.combinations(*self.judges) if self.judge else 1
-        )
+        n_judges = sheet.combinations(*self.judges) if self.judge else 1
+        is_one = n_things == 1 and len(sheet) > n_judges
         has_control = len(self.things) > 1 and find_control(Choice(sheet, [*self.choice.remaining]))
         if (share >= roles.ONCE or has_control) and not is_one:
             return lines
@@ -767,9 +766,8 @@ class _Reader:
             return [*self._system_and_segment(sheet[self.things[0]], segment), *rest]
         for part in parts[:1] if single else ():
             is_shared = sheet.combinations(*self.things, part) < roles.ONCE * len(sheet)
-            if is_shared or (
-                is_one and sheet.combinations(*self.judges, part) >= roles.ONCE * len(sheet)
-            ):
+            n_parts = sheet.combinations(*self.judges, part)
+            if is_shared or (is_one and n_parts >= roles.ONCE * len(sheet)):
                 return self._with_part(lines, sheet[part])
         is_repeated = any(roles.REPEATS & {*names.words(c.name)} for c in offered)
         if is_repeated and not is_one:
@@ -1219,12 +1217,6 @@ def _marks_blanks(sheet: Sheet, flag: Column, answer: Column) -> bool:
     return bool(is_flag) and not {*values[is_there]} & {*values[~is_there]}
 
 
-def _parts(expression: Any) -> list[Any]:
-    if isinstance(expression, dict) and "join" in expression:
-        return [expression, *expression["join"]]
-    return [expression]
-
-
 def _is_judge_name(name: str) -> bool:
     return "judge" in names.roles(name)
 
@@ -1242,6 +1234,13 @@ def _is_free_text(column: Column, *, more_than: float = math.inf) -> bool:
     """
     is_varied = 2 * column.n_distinct > len(column.filled) or column.n_distinct > more_than
     return is_varied and column.numeric_share < 1 and column.mean_length > FREE_TEXT
+
+
+def _agree(sheet: Sheet, one: Column, other: Column) -> bool:
+    """Return whether two columns hold the same in more rows than by chance."""
+    is_same = pc.equal(sheet.table.column(one.name), sheet.table.column(other.name))
+    by_chance = sum(n * other.counts.get(value, 0) for value, n in one.counts.items()) / len(sheet)
+    return (pc.sum(is_same).as_py() or 0) > by_chance
 
 
 def _are_alike(candidates: Sequence[Candidate]) -> bool:

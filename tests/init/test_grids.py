@@ -100,16 +100,21 @@ def test_columns_of_bare_numbers_are_offered_together(tmp_path: Path, guess: Gue
     assert actual.used("task") == {("fluency",), ("coherence",)}
 
 
-def test_columns_that_share_their_classes_are_offered_as_judges(
-    tmp_path: Path, guess: Guesses
+@pytest.mark.parametrize("agree", [True, False])
+def test_columns_that_agree_on_classes_are_offered_as_judges(
+    tmp_path: Path, guess: Guesses, agree: bool
 ) -> None:
+    """Conditions of a design, as two colors that are never the same, are no judges."""
     draw = random.Random(5)
     classes = ("mixed", "object", "procedural")
-    rows = [(*draw.choices(("TRUE", "FALSE"), k=3), *draw.choices(classes, k=2)) for _ in range(60)]
+    rows: list[tuple[str, ...]] = []
+    for n in range(60):
+        first, second = classes[n % 3], classes[(n + (not agree)) % 3]
+        rows.append((*draw.choices(("TRUE", "FALSE"), k=3), first, second))
     path = write_csv(tmp_path / "c.csv", [("Loops", "Classes", "Calls", "Human", "Tool"), *rows])
-    assert question(path).questions[0].options[0].by_role == {
-        "each": ("Human", "Tool"), "judge": ("each",)
-    }  # fmt: skip
+    offered = [o.by_role for o in question(path).questions[0].options]
+    judges = {"each": ("Human", "Tool"), "judge": ("each",)}
+    assert (judges == offered[0]) if agree else (judges not in offered)
     actual = guess(path, each="Human,Tool", judge="each", item="row")
     assert actual.used("judge") == {("Human",), ("Tool",)}
 
