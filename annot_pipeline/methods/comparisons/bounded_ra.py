@@ -22,7 +22,7 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from annot_pipeline.arrays import Codes, Flags, Floats
-from annot_pipeline.methods.comparisons.waves import waves, winners_first
+from annot_pipeline.methods.comparisons.waves import states, waves, winners_first
 from annot_pipeline.methods.scores.easl import FRESH, beta_mode, beta_variance
 
 _EQUAL = 1e-9
@@ -110,7 +110,9 @@ def bounded_ra(
     """
     params = params or BoundedRaParams()
     pairs, tie = winners_first(first, second, outcome, n_items=n_items)
-    alpha, beta = _start(start, n_items)
+    alpha, beta = states(start, (FRESH, FRESH), n_items)
+    if not all(((part > 0) & np.isfinite(part)).all() for part in (alpha, beta)):
+        raise ValueError("start must be finite and > 0")
     for wave in waves(*pairs, n_items=n_items):
         bounded_ra_update(alpha, beta, pairs[:, wave], tie[wave], params)
     return BoundedRaResult(
@@ -145,7 +147,8 @@ def bounded_ra_update(
     c = np.sqrt((variance[0] + variance[1]) + noise)
     gap, ties = score[0] - score[1], np.flatnonzero(tied)
     expected = win_probability(gap, params.epsilon)
-    expected[ties] = tie_probability(gap[ties], params.epsilon)
+    if ties.size:
+        expected[ties] = tie_probability(gap[ties], params.epsilon)
     size = variance / c * (1 - expected)
     # a win speaks for the first, a tie for the lower, a tie of near ones for both
     speaks_for = np.empty(pair.shape, np.bool_)
@@ -164,16 +167,3 @@ def tie_probability(gap: Floats, epsilon: float) -> Floats:
     """Return how probable a tie of two scores is that are ``gap`` apart."""
     # eq. 22 is (1 - theta^-2) (1 - p_i) (1 - p_j); the product first, so that i and j may swap
     return np.asarray(-np.expm1(-2 * epsilon) * (expit(epsilon - gap) * expit(epsilon + gap)))
-
-
-def _start(
-    start: tuple[npt.ArrayLike, npt.ArrayLike] | None, n_items: int
-) -> tuple[Floats, Floats]:
-    if start is None:
-        return np.full(n_items, FRESH), np.full(n_items, FRESH)
-    alpha, beta = (np.array(part, dtype=np.float64) for part in start)
-    if alpha.shape != (n_items,) or beta.shape != (n_items,):
-        raise ValueError(f"start is of shapes {alpha.shape} and {beta.shape}, not ({n_items},)")
-    if not all(((part > 0) & np.isfinite(part)).all() for part in (alpha, beta)):
-        raise ValueError("start must be finite and > 0")
-    return alpha, beta

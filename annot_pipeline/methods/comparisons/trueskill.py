@@ -29,7 +29,7 @@ import numpy.typing as npt
 from scipy.special import erfcx
 
 from annot_pipeline.arrays import Codes, Flags, Floats
-from annot_pipeline.methods.comparisons.waves import waves, winners_first
+from annot_pipeline.methods.comparisons.waves import states, waves, winners_first
 
 _ROOT_HALF = np.sqrt(0.5)
 _PER_R = np.sqrt(2 / np.pi)  # 1 / R(x) is this / erfcx(x / sqrt(2)), which cannot overflow
@@ -120,7 +120,9 @@ def trueskill(
     """
     params = params or TrueSkillParams()
     pairs, tie = winners_first(first, second, outcome, n_items=n_items)
-    mean, sd = _start(start, n_items, params)
+    mean, sd = states(start, (params.mean, params.sd), n_items)
+    if not np.isfinite(mean).all() or not ((sd > 0) & np.isfinite(sd)).all():
+        raise ValueError("start must be finite, with sd > 0")
     for wave in waves(*pairs, n_items=n_items):
         trueskill_update(mean, sd, pairs[:, wave], tie[wave], params)
     return TrueSkillResult(mean, sd, np.bincount(pairs.reshape(-1), minlength=n_items), params)
@@ -213,19 +215,6 @@ def surprisal_of_tie(t: npt.ArrayLike, epsilon: npt.ArrayLike) -> tuple[Floats, 
 def _shares(w: Floats, distance: Floats, least: Floats | float) -> Floats:
     """Return w within its bounds; rounding may leave them where t is far from the margin."""
     return np.where(distance > _FAR, 1.0, np.minimum(np.maximum(w, least), 1.0))
-
-
-def _start(
-    start: tuple[npt.ArrayLike, npt.ArrayLike] | None, n_items: int, params: TrueSkillParams
-) -> tuple[Floats, Floats]:
-    if start is None:
-        return np.full(n_items, params.mean, np.float64), np.full(n_items, params.sd, np.float64)
-    mean, sd = (np.array(part, dtype=np.float64) for part in start)
-    if mean.shape != (n_items,) or sd.shape != (n_items,):
-        raise ValueError(f"start is of shapes {mean.shape} and {sd.shape}, not ({n_items},)")
-    if not np.isfinite(mean).all() or not ((sd > 0) & np.isfinite(sd)).all():
-        raise ValueError("start must be finite, with sd > 0")
-    return mean, sd
 
 
 def log_match_quality(

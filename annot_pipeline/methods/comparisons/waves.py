@@ -21,7 +21,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.arrays import Codes
+from annot_pipeline.arrays import Codes, Floats
 
 Bools = npt.NDArray[np.bool_]
 
@@ -126,6 +126,24 @@ def winners_first(
         pairs[side] = winner
         np.copyto(pairs[side], loser, where=lost)
     return pairs, np.asarray(outcome == TIE)
+
+
+def states(
+    start: tuple[npt.ArrayLike, npt.ArrayLike] | None, fresh: tuple[float, float], n_items: int
+) -> tuple[Floats, Floats]:
+    """Return both states of each item, of its own to be changed: where to go on from, or fresh.
+
+    Raises
+    ------
+    ValueError
+        Shapes that are not ``(n_items,)``.
+    """
+    if start is None:
+        return np.full(n_items, fresh[0], np.float64), np.full(n_items, fresh[1], np.float64)
+    first, second = (np.array(part, dtype=np.float64) for part in start)
+    if first.shape != (n_items,) or second.shape != (n_items,):
+        raise ValueError(f"start is of shapes {first.shape} and {second.shape}, not ({n_items},)")
+    return first, second
 
 
 def checked(
