@@ -41,6 +41,7 @@ from annot_pipeline.methods.rankings.cluster_variance import (
 from annot_pipeline.methods.rankings.comparison_fit import (
     ComparisonModel,
     Derivatives,
+    Design,
     maximise,
 )
 from annot_pipeline.methods.rankings.inference import FEW, ClusterVariance, SystemEstimates
@@ -181,9 +182,15 @@ class ClusterSums(Additive):
     segments: Floats
     both: Floats
     judges: Floats
-    segment_cells: CorrelationSums
+
+
+@dataclass(frozen=True)
+class FreedomCounts(Additive):
+    """What degrees of freedom hang on: weights by judge and system, residuals by segment."""
+
     judge_counts: Floats
     judge_squares: Floats
+    segment_cells: CorrelationSums
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,6 +203,8 @@ class AdjustedComparisons:
     ----------
     fit
         All parameters.
+    model
+        All parameters, as they are fitted.
     blocks, counts, totals
         The comparisons, of each pair of systems, and ``(K,)`` of each system.
     inverse
@@ -203,12 +212,14 @@ class AdjustedComparisons:
     meat
         Sums over clusters.
     judge_ratio
-        Variance of what judges make of systems, as a share of that of comparisons.
+        Variance of what judges make of systems, as a share of that of comparisons; 0 where judges
+        are no clusters.
     n_judges, n_segments
         Clusters.
     """
 
     fit: ComparisonFit
+    model: ComparisonModel
     blocks: Blocks[ComparisonBlock]
     counts: PairCounts
     totals: Floats
@@ -222,12 +233,13 @@ class AdjustedComparisons:
     def estimates(self) -> SystemEstimates:
         """Return estimates of systems, logits; components are the strongly connected ones."""
         n_systems, meat = self.totals.size, self.meat
+        own = self.blocks.sum(_freedom_counts, self.model)
         judges = segments = both = None
         if _are_many_judges(self.n_judges, self.n_segments):
             correlation = self.judge_ratio / (1 + self.judge_ratio)
-            judges = _judge_variance(meat, self.totals, self.inverse, n_systems, correlation)
+            judges = _judge_variance(meat, own, self.totals, self.inverse, correlation)
         if _are_many_segments(self.n_judges, self.n_segments):
-            correlation = meat.segment_cells.correlation
+            correlation = own.segment_cells.correlation
             freedom = self.blocks.sum(_segment_freedom, self.totals, correlation)
             segments = ClusterVariance(
                 _of_systems(self.inverse, meat.segments, n_systems), freedom.degrees_of_freedom
@@ -265,20 +277,23 @@ def adjusted_comparisons(
     n_orders, n_systems = len(counts.n) - 1, counts.n.shape[1]
     n_ties = float(counts.ties.sum())
     models_ties = has_ties and 0 < n_ties < float(counts.n.sum())
-    n_covariates = max(blocks.map(_n_covariates), default=0)
+    covariates, segments, judges = zip(*blocks.map(_sizes), strict=True)
+    n_covariates, n_segments = max(covariates), sum(segments)
+    n_judges = np.unique(np.concatenate(judges)).size
     start = ComparisonModel(
         np.zeros(n_systems + n_orders + n_covariates + 1), n_systems, n_covariates, models_ties,
         shrinks_orders,
     )  # fmt: skip
     model, information = _fit(blocks, counts, virtual, start)
-    loads, weighted = blocks.sum(_judge_loads, model), counts
-    n_judges, n_segments = int(loads.counts.any(axis=1).sum()), sum(blocks.map(_sizes))
-    ratio = loads.ratio(_components(counts)[1], has_levels=False)
-    weights = load_weights(loads.counts, ratio if n_judges >= FEW else 0.0)
-    if (weights != 1).any():
-        blocks = blocks.keep(ComparisonBlock.with_weights, weights)
-        weighted = blocks.sum(pair_counts)
-        model, information = _fit(blocks, weighted, virtual, model)
+    weighted, ratio = counts, 0.0
+    if _are_many_judges(n_judges, n_segments):
+        loads = blocks.sum(_judge_loads, model)
+        ratio = loads.ratio(_components(counts)[1], has_levels=False)
+        weights = load_weights(loads.counts, ratio if n_judges >= FEW else 0.0)
+        if (weights != 1).any():
+            blocks = blocks.keep(ComparisonBlock.with_weights, weights)
+            weighted = blocks.sum(pair_counts)
+            model, information = _fit(blocks, weighted, virtual, model)
     inverse = np.asarray(np.linalg.inv(information), np.float64)
     of_system = weighted.n.sum(axis=0)
     totals = of_system.sum(axis=0) + of_system.sum(axis=1)
@@ -296,7 +311,7 @@ def adjusted_comparisons(
         max(min(n for _, n in kinds) - 1.0, 0.0),
     )  # fmt: skip
     return AdjustedComparisons(
-        fit, blocks, counts, totals, inverse, meat, ratio, n_judges, n_segments
+        fit, model, blocks, counts, totals, inverse, meat, ratio, n_judges, n_segments
     )
 
 
@@ -344,9 +359,9 @@ def _fit(
 ) -> tuple[ComparisonModel, Floats]:
     """Return the model and the information of its parameters, prior and all."""
     if not start.n_covariates:
-        rows = _CountedRows.from_counts(counts + _virtual(counts, virtual))
+        rows = _CountedRows.from_counts(counts + _virtual(counts, virtual), start)
         return maximise(rows.derivatives, start)
-    added = _CountedRows.from_counts(_virtual(counts, virtual))
+    added = _CountedRows.from_counts(_virtual(counts, virtual), start)
 
     def of_all(model: ComparisonModel) -> Derivatives:
         return blocks.sum(_derivatives, model) + added.derivatives(model)
@@ -358,25 +373,24 @@ def _fit(
 class _CountedRows:
     """Comparisons with equal terms as rows ``(n_rows,)``: each pair of systems and order."""
 
-    first: Codes
-    second: Codes
-    orders: Codes
+    terms: tuple[Codes, Codes, Codes, Floats]
+    design: Design
     n: Floats
     preferences: Floats
     ties: Floats
 
     @classmethod
-    def from_counts(cls, counts: PairCounts) -> _CountedRows:
+    def from_counts(cls, counts: PairCounts, model: ComparisonModel) -> _CountedRows:
+        """Return the rows of counts; their covariates are 0."""
         orders, first, second = np.nonzero(counts.n)
-        n, preferences, ties = (table[orders, first, second] for table in vars(counts).values())
-        return cls(first, second, orders - 1, n, preferences, ties)
+        terms = (first, second, orders - 1, np.zeros((first.size, model.n_covariates)))
+        tables = (table[orders, first, second] for table in vars(counts).values())
+        return cls(terms, model.design(*terms), *tables)
 
     def derivatives(self, model: ComparisonModel) -> Derivatives:
-        """Return the derivatives of their log likelihood; their covariates are 0."""
-        covariates = np.zeros((self.n.size, model.n_covariates))
-        design = model.design(self.first, self.second, self.orders, covariates)
-        log_odds = model.log_odds(self.first, self.second, self.orders, covariates)
-        return model.derivatives(design, log_odds, self.n, self.preferences, self.ties)
+        """Return the derivatives of their log likelihood."""
+        log_odds = model.log_odds(*self.terms)
+        return model.derivatives(self.design, log_odds, self.n, self.preferences, self.ties)
 
 
 def _derivatives(block: ComparisonBlock, model: ComparisonModel) -> Derivatives:
@@ -422,53 +436,50 @@ def _components(counts: PairCounts) -> tuple[Codes, Codes]:
     return np.asarray(strong, np.int64), np.asarray(part, np.int64)
 
 
+def _residuals(block: ComparisonBlock, model: ComparisonModel) -> tuple[Floats, Floats]:
+    """Return weighted residuals of preferences, and of ties."""
+    preference, tie, _ = model.expected(model.log_odds(*block.terms))
+    is_tie = (block.preferences == 0.5).astype(np.float64)
+    residual = block.weighted(block.preferences - preference)
+    return residual, block.weighted(is_tie - tie) * model.has_ties
+
+
+def _meat(block: ComparisonBlock, model: ComparisonModel, totals: Floats) -> ClusterSums:
+    residuals = _residuals(block, model)
+    segments = _cluster_scores(block, model, block.segments, block.n_segments, *residuals)
+    factors = share_factors(block.systems_by_segment, totals)
+    segments[:, : block.n_systems] *= 1 + factors.toarray()
+    cells = block.judge_of_segment
+    both = _cluster_scores(block, model, cells, int(cells.max(initial=-1)) + 1, *residuals)
+    judges = _cluster_scores(block, model, block.judges, block.n_judges, *residuals)
+    return ClusterSums(segments.T @ segments, both.T @ both, judges)
+
+
+def _freedom_counts(block: ComparisonBlock, model: ComparisonModel) -> FreedomCounts:
+    residual, weights = _residuals(block, model)[0], block.weighted(None)
+    of_segment = _residuals_by(block, block.segments, block.n_segments, residual)
+    counts, squares = (
+        block.systems_by(block.judges, block.n_judges, values).toarray()
+        for values in (weights, weights**2)
+    )
+    cells = CorrelationSums(
+        float((of_segment**2).sum()), float((block.systems_by_segment.data**2).sum()),
+        2 * float(residual @ residual), max(2 * float(weights @ weights), 1.0),
+    )  # fmt: skip
+    return FreedomCounts(counts, squares, cells)
+
+
 def _judge_variance(
-    meat: ClusterSums, totals: Floats, inverse: Floats, n_systems: int, correlation: float
+    meat: ClusterSums, own: FreedomCounts, totals: Floats, inverse: Floats, correlation: float
 ) -> ClusterVariance:
     """Return the variance by clusters of judges; their sums come with the share correction."""
     from scipy.sparse import csr_array
 
-    counts = csr_array(meat.judge_counts)
-    squares = csr_array(meat.judge_squares)
-    factors = share_factors(counts, totals).toarray()
+    counts, squares = csr_array(own.judge_counts), csr_array(own.judge_squares)
     sums = meat.judges.copy()
-    sums[:, :n_systems] *= 1 + factors
+    sums[:, : totals.size] *= 1 + share_factors(counts, totals).toarray()
     freedom = freedom_sums(counts, squares, totals, correlation).degrees_of_freedom
-    return ClusterVariance(_of_systems(inverse, sums.T @ sums, n_systems), freedom)
-
-
-def _meat(block: ComparisonBlock, model: ComparisonModel, totals: Floats) -> ClusterSums:
-    preference, tie, _ = model.expected(model.log_odds(*block.terms))
-    residual = block.weighted(block.preferences - preference)
-    is_tie = (block.preferences == 0.5).astype(np.float64)
-    tie_residual = block.weighted(is_tie - tie) * model.has_ties
-    weights = block.weighted(None)
-
-    def scores(clusters: Codes, n_clusters: int) -> Floats:
-        return _cluster_scores(block, model, clusters, n_clusters, residual, tie_residual)
-
-    segments = scores(block.segments, block.n_segments)
-    counts = block.systems_by_segment
-    segments[:, : block.n_systems] *= 1 + share_factors(counts, totals).toarray()
-    cells = block.judge_of_segment
-    both = scores(cells, int(cells.max(initial=-1)) + 1)
-    judges = scores(block.judges, block.n_judges)
-    judge_counts, judge_squares = (
-        block.systems_by(block.judges, block.n_judges, values).toarray()
-        for values in (weights, weights**2)
-    )
-    of_segment = _residuals_by(block, block.segments, block.n_segments, residual)
-    squares, n = 2 * float(residual @ residual), 2 * float(weights @ weights)
-    return ClusterSums(
-        segments.T @ segments,
-        both.T @ both,
-        judges,
-        CorrelationSums(
-            float((of_segment**2).sum()), float((counts.data**2).sum()), squares, max(n, 1.0)
-        ),
-        judge_counts,
-        judge_squares,
-    )
+    return ClusterVariance(_of_systems(inverse, sums.T @ sums, totals.size), freedom)
 
 
 def _cluster_scores(
@@ -510,12 +521,10 @@ def _residuals_by(
     return np.asarray(sums.reshape(n_clusters, block.n_systems), np.float64)
 
 
-def _sizes(block: ComparisonBlock) -> int:
-    return int(np.unique(block.segments).size)
-
-
-def _n_covariates(block: ComparisonBlock) -> int:
-    return int(block.differences.shape[1])
+def _sizes(block: ComparisonBlock) -> tuple[int, int, Codes]:
+    """Return numbers of covariates and of segments, and the judges."""
+    n_segments = int(np.unique(block.segments).size)
+    return int(block.differences.shape[1]), n_segments, np.unique(block.judges)
 
 
 def _segment_freedom(block: ComparisonBlock, totals: Floats, correlation: float) -> FreedomSums:
