@@ -27,13 +27,12 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse import csr_array
 
 from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.comparisons.waves import checked
 from annot_pipeline.methods.numerics.bootstrap import ItemResamples
-from annot_pipeline.methods.numerics.distinct import distinct, is_new, places
+from annot_pipeline.methods.numerics.distinct import distinct, is_new, linked_groups, places
 
 AT_ONCE = 4_000_000
 """Counts and weights of units held at once."""
@@ -255,9 +254,8 @@ def _outputs(items: Codes, one: Codes, other: Codes, n_items: int) -> Codes:
 
     An output is that of its item, or of the set of its items.
     """
-    size = items.size
-    shared = coo_array((np.ones(one.size, np.int64), (one, other)), (size, size)).tocsr()
-    group = np.asarray(connected_components(shared, directed=False)[1], np.int64)
+    links = np.tile(np.arange(one.size), 2)
+    group = linked_groups(np.concatenate([one, other]), links, items.size)
     order = np.lexsort((items, group))
     n = np.bincount(group)
     starts = np.cumsum(n) - n

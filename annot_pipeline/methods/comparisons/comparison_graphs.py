@@ -30,7 +30,6 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.comparisons.waves import winners_first
@@ -348,6 +347,8 @@ def _one_graph_each(graph: Codes, pairs: Codes) -> None:
 
 
 def _connected(source: Codes, target: Codes, n_items: int, *, strong: bool) -> Codes:
+    from scipy.sparse.csgraph import connected_components
+
     matrix = coo_array((np.ones(source.size), (source, target)), (n_items, n_items))
     labels = connected_components(
         matrix.tocsr(), directed=True, connection="strong" if strong else "weak"

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from annot_pipeline.arrays import Codes, Flags
 from annot_pipeline.methods.comparisons.waves import winners_first
@@ -104,6 +103,8 @@ def connectivity(
     ValueError
         A code or an outcome outside its range, a system against itself.
     """
+    from scipy.sparse.csgraph import connected_components
+
     pairs, tie = winners_first(first, second, outcome, n_items=n_systems)
     winner, loser = np.concatenate([pairs, pairs[::-1, tie]], axis=1)
     edges = coo_array(

@@ -133,12 +133,15 @@ def linked_groups(members: Codes, links: Codes, n_members: int) -> Codes:
     n_members
         Size of the code range.
     """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    size = n_members + int(links.max(initial=-1)) + 1
-    graph = coo_array((np.ones(members.size), (members, n_members + links)), shape=(size, size))
-    return np.asarray(connected_components(graph, directed=False)[1][:n_members], np.int64)
+    least = np.full(int(links.max(initial=-1)) + 1, n_members)
+    group, before = np.arange(n_members), np.empty(0, np.int64)
+    while not np.array_equal(group, before):
+        before = group.copy()
+        np.minimum.at(least, links, group[members])
+        for own in (members, before[members]):  # with a member, the one that names its group
+            np.minimum.at(group, own, least[links])
+        group = group[group]
+    return np.asarray(np.unique(group, return_inverse=True)[1].reshape(-1), np.int64)
 
 
 def _is_narrow(numbers: Codes) -> bool:

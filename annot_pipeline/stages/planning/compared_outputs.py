@@ -16,8 +16,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from annot_pipeline.arrays import Codes, Flags
 from annot_pipeline.contracts import TEXT
@@ -26,6 +24,7 @@ from annot_pipeline.methods.comparisons.comparison_graphs import (
     comparison_graphs,
     majority_outcomes,
 )
+from annot_pipeline.methods.numerics.distinct import linked_groups
 from annot_pipeline.runtime.indexing import index
 from annot_pipeline.stages.planning.hit_plan import Question, TaskItems, note_missing_texts
 
@@ -86,8 +85,8 @@ class ComparedOutputs:
 
     def _first_of_tied(self, tied: Codes) -> Codes:
         n = self.segment.size
-        ties = coo_array((np.ones(tied.shape[1], np.bool_), tuple(tied)), (n, n))
-        group = connected_components(ties.tocsr(), directed=False)[1]
+        links = np.tile(np.arange(tied.shape[1]), 2)
+        group = linked_groups(tied.reshape(-1), links, n)
         order = np.lexsort((np.arange(n), ~self.is_shown, group))
         first = order[np.unique(group[order], return_index=True)[1]]
         return np.asarray(first[group], np.int64)

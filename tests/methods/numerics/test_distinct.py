@@ -11,6 +11,7 @@ from annot_pipeline.methods.numerics import distinct as module
 from annot_pipeline.methods.numerics.distinct import (
     WIDE,
     distinct,
+    linked_groups,
     ordered_codes,
     places,
     renumbered,
@@ -79,3 +80,23 @@ def test_keys_are_renumbered_with_a_sort_and_without(largest):
     keys = np.random.default_rng(2).integers(0, largest, 50)
     for actual, plain in zip(renumbered(keys), np.unique(keys, return_inverse=True), strict=True):
         np.testing.assert_array_equal(actual, plain)
+
+
+@pytest.mark.parametrize(("n_members", "n_links", "n"), [(0, 0, 0), (6, 3, 4), (90, 80, 90)])
+def test_members_of_a_link_are_in_one_group_numbered_by_its_first(n_members, n_links, n):
+    rng = np.random.default_rng(n)
+    for _ in range(20):
+        members, links = rng.integers(0, n_members or 1, n), rng.integers(0, n_links or 1, n)
+        expected = np.arange(n_members)
+        for _ in range(n_members):  # one link after the other, until nothing moves
+            for link in range(n_links):
+                own = np.unique(members[links == link])
+                expected[own] = expected[own].min(initial=n_members)
+        expected = np.unique(expected, return_inverse=True)[1].reshape(-1)
+        np.testing.assert_array_equal(linked_groups(members, links, n_members), expected)
+
+
+def test_a_chain_in_any_order_is_one_group():
+    order = np.random.default_rng(4).permutation(20_000)
+    members, links = np.concatenate([order[:-1], order[1:]]), np.tile(np.arange(19_999), 2)
+    assert not linked_groups(members, links, order.size).any()
