@@ -7,7 +7,6 @@ do not count have the reason that `lineage` would give.
 from __future__ import annotations
 
 import json
-import re
 import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
@@ -25,7 +24,7 @@ from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.contracts import INT, TEXT
 from annot_pipeline.errors import ConfigError, InputError, Problem, counted, first_of
 from annot_pipeline.stages.temporary_build import temporary_build
-from annot_pipeline.storage.queries import Queries
+from annot_pipeline.storage.queries import Queries, no_glob
 
 FILE, ITEMS = "frame.parquet", "items.parquet"
 COUNTED = ("used", "control", "adjudication", "measured")
@@ -147,7 +146,7 @@ def build_frame(
         of_items = {name: name for name in truths.column_names}
         document["items"] = [{"path": ITEMS, "format": "parquet", "fields": of_items}]
     document["tasks"] = [
-        {"name": "*" if name is None else _pattern(name)} | {"labels": list(classes)} | of_task
+        {"name": "*" if name is None else no_glob(name)} | {"labels": list(classes)} | of_task
         for name, classes in (labels or {}).items()
     ] or [{"name": "*"} | of_task]
     with tempfile.TemporaryDirectory(prefix="annot-frame-") as folder:
@@ -256,11 +255,6 @@ def _check_repeats(frame: Frame, of_task: Mapping[str, Any]) -> None:
         what = f"asks for the {repeats} answer, but no column says when answers were given"
         problem = Problem('task={"repeats": ...}', what, "reject, keep", do)
         raise ConfigError("settings that cannot be", [problem])
-
-
-def _pattern(name: str) -> str:
-    """Return a glob that matches one name."""
-    return re.sub(r"([*?[])", r"[\1]", name)
 
 
 def _without_dictionaries(table: pa.Table) -> pa.Table:
