@@ -419,7 +419,8 @@ class GoldBucket(GoldFolder):
             folder.mkdir()
             for stored in self.bucket.sizes(version):
                 parts = stored.split("/")
-                plain = [_harmless(part) for part in parts]
+                # names that a folder may hold
+                plain = [repr(p) if p in ("", ".", "..") or "\0" in p else p for p in parts]
                 if len(parts) == 2 and not (folder / plain[0]).exists():
                     (folder / plain[0]).mkdir()
                 if plain == parts[:2] and folder.joinpath(*plain[:-1]).is_dir():
@@ -465,11 +466,6 @@ class GoldBucket(GoldFolder):
         what = "another build writes here, or has since this one began; this one wrote no release"
         do = "build again: it continues from what the other has published"
         return StoreError(f"{self.location()}: not published", [Problem("", what, do=do)])
-
-
-def _harmless(name: str) -> str:
-    """Return a name of an object as one that a folder may hold."""
-    return repr(name) if name in ("", ".", "..") or "\0" in name else name
 
 
 @dataclass(frozen=True)

@@ -66,21 +66,14 @@ def present_key(settings: Campaign, store: Path) -> bytes | None:
     StoreError
         The secret is damaged, or too easy to guess.
     """
-    variable = settings.privacy.key_env
+    variable, path = settings.privacy.key_env, store / KEY_FILE
     if value := os.environ.get(variable):
         if weakness := weak_secret(value.encode()):
-            do = _advice_on_weak_key(variable, store)
+            do = f"unset {variable}: the key is in {path}" if path.exists() else HOW_TO_MAKE
             problem = Problem(f"${variable}", weakness, allowed=SECRET_RULE, do=do)
             raise StoreError("the key of the judges' names can be guessed", [problem])
         return _derived(value.encode(), settings.campaign)
-    path = store / KEY_FILE
     return _derived(_read(path), settings.campaign) if path.exists() else None
-
-
-def _advice_on_weak_key(variable: str, store: Path) -> str:
-    """Return what to do about a secret in the environment that can be guessed."""
-    path = store / KEY_FILE
-    return f"unset {variable}: the key is in {path}" if path.exists() else HOW_TO_MAKE
 
 
 def weak_secret(secret: bytes) -> str:
@@ -90,15 +83,11 @@ def weak_secret(secret: bytes) -> str:
     different = len(set(secret))
     if different < FEWEST_DIFFERENT:
         return f"only {counted(different, 'different character')}"
-    period = _period(secret)
+    # the length of the shortest text that gives this one when it is repeated and cut
+    period = next(n for n in range(1, len(secret) + 1) if secret.startswith(secret[n:]))
     if period <= len(secret) // 2:
         return f"{counted(period, 'character')} repeated"
     return ""
-
-
-def _period(text: bytes) -> int:
-    """Return the length of the shortest text that gives this one when it is repeated and cut."""
-    return next(n for n in range(1, len(text) + 1) if text.startswith(text[n:]))
 
 
 def _derived(secret: bytes, campaign: str) -> bytes:

@@ -75,12 +75,11 @@ def claim(folder: Path, kind: FolderKind) -> None:
         return
     refuse_foreign(folder, kind)
     text = f"{kind.purpose}\nannot-pipeline deletes files in folders with this marker.\n"
-    with open(folder / kind.marker, "w", encoding="utf-8", opener=_open_no_link) as marker:
+    with open(
+        folder / kind.marker, "w", encoding="utf-8",
+        opener=lambda path, flags: os.open(path, flags | os.O_NOFOLLOW, 0o666),
+    ) as marker:  # fmt: skip
         marker.write(text)
-
-
-def _open_no_link(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
 def refuse_foreign(folder: Path, kind: FolderKind, campaign_folder: Path | None = None) -> None:
@@ -172,7 +171,8 @@ def foreign_entries(store: Path) -> list[str]:
     entries = entries_of(store)
     inside = [name for e in entries if e.name in FOLDERS for name in _strangers(e)]
     has_results = any(any(entries_of(e)) for e in entries if e.name in FOLDERS and e.is_dir())
-    ours = FILES if has_results else RESTORED | _notes_in(store)
+    # notes are those that a sensor, or a build that failed at once, leaves
+    ours = FILES if has_results else RESTORED | {n for n in NOTES if _is_note(store / n)}
     foreign = [e.name for e in entries if e.name not in FOLDERS and e.name not in ours]
     if inside or (foreign and not has_notes(store)):
         return [*inside, *foreign]
@@ -185,11 +185,6 @@ STORE = FolderKind(
     foreign=foreign_entries,
     example="store",
 )
-
-
-def _notes_in(store: Path) -> frozenset[str]:
-    """Return names of notes that a sensor, or a build that failed at once, leaves."""
-    return frozenset(name for name in NOTES if _is_note(store / name))
 
 
 def _is_note(path: Path) -> bool:

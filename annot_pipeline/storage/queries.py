@@ -115,7 +115,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Tasks:
-    """Some tasks that follow each other in the order of names.
+    """Some tasks that follow each other in the order of names, or only some of them.
 
     Parameters
     ----------
@@ -125,6 +125,8 @@ class Tasks:
         Whether rows that name no task go with them.
     items, judges
         Of the one task, where it is not all of it.
+    among
+        Names, where not all between the ends are meant.
     """
 
     first: str
@@ -132,6 +134,7 @@ class Tasks:
     none: bool
     items: Items | None = None
     judges: Judges | None = None
+    among: Sequence[str] = ()
 
     @classmethod
     def from_names(cls, names: Sequence[str], *, none: bool) -> Tasks:
@@ -141,6 +144,8 @@ class Tasks:
     def condition(self, columns: Collection[str]) -> str:
         """Return the condition in SQL, by some columns; row groups of other tasks are not read."""
         named = f"task BETWEEN {_text(self.first)} AND {_text(self.last)}"
+        if self.among:
+            named += f" AND task IN ({', '.join(map(_text, self.among))})"
         if self.items:
             named = f"({named} AND {self.items.condition(columns)})"
         if self.judges:
@@ -187,19 +192,21 @@ class Queries:
         tasks, filtered
             The tasks to read, and the inputs that are restricted to them; default: all rows.
         """
+        texts = [sql_text(query) for query in (name, *(temp_tables or {}).values())]
+        words = {word for text in texts for word in re.findall(r"\w+", text)}
         with self._connection() as connection, querying(name, self.spill):
             for view, source in inputs.items():
                 if isinstance(source, pa.Table):
                     connection.register(view, source)
-                else:
+                elif view in words:  # to open a file takes as long as a small query
                     files = _files(source)
                     if tasks and view in filtered:
                         columns = connection.sql(files).columns
                         files += f" WHERE {tasks.condition(columns)}"
                     connection.execute(f'CREATE TEMP VIEW "{view}" AS {files}')
-            for table, query in (temp_tables or {}).items():
-                connection.execute(f'CREATE TEMP TABLE "{table}" AS {sql_text(query)}')
-            relation = connection.sql(sql_text(name), params=dict(parameters or {}) or None)
+            for table, text in zip(temp_tables or {}, texts[1:], strict=True):
+                connection.execute(f'CREATE TEMP TABLE "{table}" AS {text}')
+            relation = connection.sql(texts[0], params=dict(parameters or {}) or None)
             yield _interruptibly(connection, partial(relation.to_arrow_reader, BATCH_ROWS))
 
     def table(

@@ -116,3 +116,26 @@ def test_every_task_is_asked_whatever_part_it_is_in(build_campaign):
         ("t1", 8, 8, 4, 4), ("t2", 8, 0, 4, 0), ("t3", 60, 10, 30, 5), ("t4", 8, 8, 4, 4),
         ("t9", 8, 8, 4, 4),
     ]  # fmt: skip
+
+
+def test_exports_of_tasks_that_did_not_change_are_not_asked_for(build_campaign):
+    """Of two exports, each of a task in a part of its own, one is replaced by half of it."""
+    sizes = JobSizes(20, 6, end_one_in=1)
+    fields = {"task": "task", "item": "item", "judge": "judge", "label": "label"}
+    source = {"path": "exports/*.csv", "format": "csv", "fields": fields}
+    gates = NEVER | {name: {"error": None} for name in ("label_flips", "agreement_fall")}
+
+    def built(n_items):
+        exports = {
+            f"{task}.csv": "task,item,judge,label\n" + "".join(
+                f"{task},i{item},{judge},{half(item)}\n" for item in range(n) for judge in "ab"
+            )
+            for task, n in (("same", 8), ("shorter", n_items))
+        }  # fmt: skip
+        return build_campaign(exports, sizes=sizes, sources=[source], gates=gates)
+
+    assert len(built(8).runs["trace_lineage"].result.tables["lineage"].files) == 2
+    metrics = built(4).metrics("compare_releases")
+    [of_export] = metrics["vanished_by_export"]
+    assert (of_export["task"], of_export["of_export"]) == ("shorter", " of exports/shorter.csv")
+    assert (of_export["judgments"], of_export["vanished"]) == (16, 8)

@@ -5,9 +5,9 @@ The gates look at what has changed since the newest release more than chance all
 
 from __future__ import annotations
 
-import bisect
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from annot_pipeline.methods.numerics.intervals import Changes, change_intervals
 from annot_pipeline.methods.numerics.shares import Z, wilson_interval
 from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.indexing import is_in
-from annot_pipeline.runtime.partitions import input_partitions
+from annot_pipeline.runtime.partitions import InputPartition, input_partitions
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.stages.gold.metrics import (
     Change,
@@ -36,7 +36,7 @@ from annot_pipeline.storage.manifest_changes import source_digest
 from annot_pipeline.storage.queries import Tasks
 from annot_pipeline.storage.releases import Release, Releases
 from annot_pipeline.storage.source_digests import SourceDigests
-from annot_pipeline.storage.tables import StoredTable, read_table, read_verified, verify_table
+from annot_pipeline.storage.tables import StoredTable, read_verified, verify_table
 
 CHANCE_CORRECTED = re.compile("kappa|alpha|spearman")
 """Statistics of agreement that do not rise with the number of items of one class."""
@@ -170,7 +170,13 @@ COMPARED = {
 """Queries, with the table that each compares with that of the newest release."""
 
 VANISHED = "vanished_judgments"
-"""What is asked task by task: of all judgments at once it would hold every id."""
+"""What is asked of a partition at a time: of all judgments at once it would hold every id."""
+
+
+BY_EXPORT = ("shifted_exports", "copied_answers")
+SINCE_RELEASE = ("vanished_by_export", "corrected_judgments", "unlike_exports", "changed_audits")
+"""What is asked of tasks that changed alone; the second, where there is a release."""
+RELEASED = ("released", "released_lineage")
 
 
 def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]:
@@ -185,28 +191,34 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
         return context.queries.table(f"audit/{query}", inputs)
 
     changes = {changed: compare(changed, table) for changed, table in COMPARED.items()}
-    excluded = _not_missed(context, release)
-    changes[VANISHED] = _vanished(context, release, excluded)
-    sides = _sides(context, release, excluded)
-    by_export = {
-        query: context.queries.table(f"audit/{query}", sides)
-        for query in (
-            "vanished_by_export",
-            "corrected_judgments",
-            "unlike_exports",
-            "shifted_exports",
-            "copied_answers",
-            "one_sided_judges",
-            "changed_audits",
+    votes = {
+        "released": _released(release, "judgments"), "released_labels": _released(release, "labels")
+    }  # fmt: skip
+    changed, gone = _changed_partitions(context, release, votes)
+    tasks = _among([*gone, *(task for part in changed for task in part.tasks)])
+    sides = _sides(release, changed)
+    sides["excluded"] = _not_missed(context, release, tasks)
+    parts = [(part.files["lineage"], part.tasks) for part in changed if release]
+    changes[VANISHED] = pa.concat_tables(
+        context.queries.table(
+            f"audit/{VANISHED}", {**sides, **votes, "lineage": lineage},
+            tasks=_among(names), filtered=tuple(votes),
         )
+        for lineage, names in [(GOLD["lineage"].empty(), gone), *parts]
+    ).sort_by("task")  # fmt: skip
+    by_export = {
+        query: context.queries.table(f"audit/{query}", sides, tasks=tasks, filtered=RELEASED)
+        for query in (*BY_EXPORT, *(SINCE_RELEASE if release else ()))
     }
+    rows = {query: table.to_pylist() for query, table in by_export.items()}
+    one_sided = context.queries.table("audit/one_sided_judges", _inputs(context, "judgments"))
     agreement, falls = agreement_changes(changes["agreement_changes"])
     prevalence, shifts = prevalence_changes(changes["prevalence_changes"])
     drift, falls_of_models = mean_changes(changes["model_drift"], "judge")
     quality = context.campaign.settings.quality.model_dump(mode="json")
     is_same_test = release is not None and release.manifest["settings"].get("quality") == quality
     reinstated = compare("reinstated_judges", "judges")["name"].to_pylist()
-    _, unlike = mean_changes(by_export["unlike_exports"], "source_file")
+    unlike = mean_changes(by_export["unlike_exports"], "source_file")[1] if release else []
     metrics = ReleaseChangeMetrics(
         released_version=release.version if release else None,
         judges_have_other_names=release is not None and not _same_names(context, release),
@@ -220,13 +232,13 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
         reinstated_judges=reinstated if is_same_test else [],
         doubtful_items=_doubtful(context, release) if release else [],
         vanished_judgments=changes[VANISHED].to_pylist(),
-        vanished_by_export=by_export["vanished_by_export"].to_pylist(),
-        shifted_exports=by_export["shifted_exports"].to_pylist(),
-        copied_answers=by_export["copied_answers"].to_pylist(),
-        one_sided_judges=by_export["one_sided_judges"]["name"].to_pylist(),
-        changed_audits=by_export["changed_audits"]["name"].to_pylist(),
+        vanished_by_export=rows.get("vanished_by_export", []),
+        shifted_exports=rows["shifted_exports"],
+        copied_answers=rows["copied_answers"],
+        one_sided_judges=one_sided["name"].to_pylist(),
+        changed_audits=[row["name"] for row in rows.get("changed_audits", [])],
         dropped_exports=_dropped_exports(context, release) if release else [],
-        corrected_judgments=by_export["corrected_judgments"].to_pylist(),
+        corrected_judgments=rows.get("corrected_judgments", []),
         # falls of twice their intervals: one of hundreds of exports falls below one by chance
         unlike_exports=[fall for fall in unlike if fall["low"] > 1.5 * fall["change"]],
     )
@@ -238,28 +250,59 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
 def _doubtful(context: StageContext, release: Release) -> list[DoubtfulItems]:
     from annot_pipeline.stages.gold.unlike_judges import doubtful_items
 
-    names = ("judgments", "judges", "labels")
-    inputs = {name: verify_table(context.inputs[name]) for name in names}
-    released = {
-        "released": _released(release, "judges"), "released_labels": _released(release, "labels")
-    }  # fmt: skip
-    return doubtful_items(context.queries.table("audit/unlike_judges", inputs | released))
+    inputs: dict[str, pa.Table | StoredTable] = {
+        **_inputs(context, "judgments", "judges", "labels")
+    }
+    inputs["released"] = _released(release, "judges")
+    inputs["released_labels"] = _released(release, "labels")
+    return doubtful_items(context.queries.table("audit/unlike_judges", inputs))
+
+
+def _inputs(context: StageContext, *names: str) -> dict[str, StoredTable]:
+    return {name: verify_table(context.inputs[name]) for name in names}
+
+
+def _among(tasks: Sequence[str]) -> Tasks:
+    names = sorted(tasks)
+    return replace(Tasks.from_names(names, none=False), among=names)
+
+
+def _changed_partitions(
+    context: StageContext, release: Release | None, votes: Mapping[str, StoredTable | pa.Table]
+) -> tuple[list[InputPartition], list[str]]:
+    """Return partitions that the newest release was not made of, and its tasks that are in none."""
+    manifest = release.manifest if release else {"runs": []}
+    files = {
+        file
+        for stage, name in (("list_judgments", "judgments"), ("trace_lineage", "lineage"))
+        for file in context.store.files_of_release(stage, name, manifest)
+    }
+    parts = input_partitions(context, "judgments", "lineage")
+    changed = [
+        part for part in parts
+        if any(file.sha256 not in files for table in part.files.values() for file in table.files)
+    ]  # fmt: skip
+    named = context.queries.table("audit/released_tasks", votes)["task"].to_pylist()
+    return changed, sorted({*named}.difference(*(part.tasks for part in parts)))
 
 
 def _sides(
-    context: StageContext, release: Release | None, excluded: pa.Table
+    release: Release | None, changed: Sequence[InputPartition]
 ) -> dict[str, pa.Table | StoredTable]:
-    """Return judgments and their exports, of the build and of the newest release."""
-    sources = release.manifest["sources"] if release else []
-    digests = pa.array(map(source_digest, sources), TEXT)
-    return {
-        "judgments": verify_table(context.inputs["judgments"]),
-        "lineage": verify_table(context.inputs["lineage"]),
-        "released": _released(release, "judgments"),
-        "released_lineage": _released(release, "lineage"),
-        "released_exports": pa.table({"source_digest": digests}),
-        "excluded": excluded,
+    """Return judgments and lineage of partitions and of the newest release, and its exports.
+
+    A row of the release that is in no partition that stayed as it was is in one that changed, if
+    its export is still read: so these tell which exports are gone.
+    """
+    sources = pa.array(map(source_digest, release.manifest["sources"] if release else ()), TEXT)
+    sides: dict[str, pa.Table | StoredTable] = {
+        "released_exports": pa.table({"source_digest": sources})
     }
+    for name, released in zip(("judgments", "lineage"), RELEASED, strict=True):
+        files = tuple(file for part in changed for file in part.files[name].files)
+        sides[name] = verify_table(StoredTable(files)) if files else GOLD[name].empty()
+        sides[released] = _released(release, name)
+    return sides
 
 
 def _dropped_exports(context: StageContext, release: Release) -> list[str]:
@@ -267,46 +310,12 @@ def _dropped_exports(context: StageContext, release: Release) -> list[str]:
     dropped: Mapping[str, str] = release.manifest.get("dropped", {})
     if not dropped:
         return []
-    lineage = read_table(verify_table(context.inputs["lineage"]), ["source_digest"])
+    lineage = read_verified(context.inputs["lineage"], ["source_digest"])
     read = set(lineage["source_digest"].unique().to_pylist())
     digest_by_name = {name: digest for digest, name in dropped.items() if digest in read}
     if read_forgotten(context.store.root):  # copies are read, which have other digests
         digest_by_name |= exports_among(context.campaign, dropped)
     return [f"{name} (digest {digest[:16]})" for name, digest in digest_by_name.items()]
-
-
-def _vanished(context: StageContext, release: Release | None, excluded: pa.Table) -> pa.Table:
-    """Return the judgments of the newest release that no export holds any more."""
-    released = {
-        name: _released(release, table)
-        for name, table in (("released", "judgments"), ("released_labels", "labels"))
-    }
-
-    def query_vanished(lineage: pa.Table | StoredTable, tasks: Sequence[str]) -> pa.Table:
-        inputs = {"lineage": lineage, **released, "excluded": excluded}
-        selected = Tasks.from_names(tasks, none=False)
-        query = f"audit/{VANISHED}"
-        with context.queries.run(query, inputs, tasks=selected, filtered=tuple(released)) as rows:
-            return rows.read_all()
-
-    nothing = GOLD["lineage"].empty()
-    if release is None:
-        return query_vanished(nothing, ())
-    partitions = [part for part in input_partitions(context, "lineage") if part.tasks]
-    starts = [part.tasks[0] for part in partitions]
-    tables = [query_vanished(nothing, ())]
-    gone = context.queries.table("audit/released_tasks", released)
-    for task in gone["task"].to_pylist():
-        n = bisect.bisect_right(starts, task) - 1
-        if n < 0 or task > partitions[n].tasks[-1]:  # in no part: all of it has vanished
-            tables.append(query_vanished(nothing, [task]))
-    files = context.store.files_of_release("trace_lineage", "lineage", release.manifest)
-    tables += [
-        query_vanished(verify_table(part.files["lineage"]), part.tasks)
-        for part in partitions
-        if any(file.sha256 not in files for file in part.files["lineage"].files)
-    ]
-    return pa.concat_tables(tables).sort_by("task")
 
 
 def forgotten_judges(release: Release | None, store: Path, key: bytes) -> list[str]:
@@ -318,8 +327,8 @@ def forgotten_judges(release: Release | None, store: Path, key: bytes) -> list[s
     return sorted({person.digest for person in people} | forgotten_among(names, people, key))
 
 
-def _not_missed(context: StageContext, release: Release | None) -> pa.Table:
-    """Return judgments of the newest release that nobody misses.
+def _not_missed(context: StageContext, release: Release | None, tasks: Tasks) -> pa.Table:
+    """Return judgments of tasks of the newest release that nobody misses.
 
     They are those of exports that are excluded now, of rows that a changed ``where`` leaves out,
     and of people who are forgotten.
@@ -341,7 +350,7 @@ def _not_missed(context: StageContext, release: Release | None) -> pa.Table:
         "excluded": pa.table({"source_digest": pa.array(excluded, pa.string())}),
         "forgotten": pa.table({"judge": pa.array(forgotten, pa.string())}),
     }
-    return context.queries.table("audit/not_missed", inputs)
+    return context.queries.table("audit/not_missed", inputs, tasks=tasks, filtered=("released",))
 
 
 def _released(release: Release | None, name: str) -> pa.Table | StoredTable:

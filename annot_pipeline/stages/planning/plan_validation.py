@@ -332,7 +332,7 @@ def _summary(
         "estimands": [
             one.key
             | {"width": None if np.isnan(one.width) else one.width,
-               "expected_width": _expected_width(variance)}
+               "expected_width": NORMAL * variance**0.5 if 0 < variance < np.inf else None}
             for one, variance in zip(present.estimands, sample.variance.tolist(), strict=True)
         ],
     }  # fmt: skip
@@ -341,10 +341,6 @@ def _summary(
 def _reaches(present: PresentEstimates, sample: ValidationSample) -> bool:
     has_width = np.array([not np.isnan(one.width) for one in present.estimands])
     return bool((sample.variance[has_width] <= sample.target * (1 + 1e-9)).all())
-
-
-def _expected_width(variance: float) -> float | None:
-    return NORMAL * variance**0.5 if np.isfinite(variance) and variance > 0 else None
 
 
 def _notes(task: str, summary: Mapping[str, Any], settings: Campaign) -> list[str]:

@@ -58,7 +58,9 @@ def win_rankings(task: SystemComparisons, context: RankingContext) -> Ranked:
     """Return the rankings by shares of wins."""
     ranking = context.ranking
     if task.is_graded:
-        shares = _graded_shares(task)
+        systems = np.concatenate([task.first, task.second])
+        of_both = np.concatenate([task.preferences, 1 - task.preferences])
+        shares = means(systems, of_both, n_groups=len(task.names))
         return Ranked([description(task, "wins_ties_half", shares, None, GRADED)])
     why = why_no_interval(task, context)
     draws: dict[str, list[Floats]] = {method: [] for method in WAYS}
@@ -74,14 +76,6 @@ def win_rankings(task: SystemComparisons, context: RankingContext) -> Ranked:
         )
         for method in WAYS
     ])  # fmt: skip
-
-
-def _graded_shares(task: SystemComparisons) -> Floats:
-    """Return the mean share of its comparisons that goes to each system, ``(K,)``."""
-    systems = np.concatenate([task.first, task.second])
-    return means(
-        systems, np.concatenate([task.preferences, 1 - task.preferences]), n_groups=len(task.names)
-    )
 
 
 def _shares(task: SystemComparisons, counts: PairCounts, method: str) -> Floats:

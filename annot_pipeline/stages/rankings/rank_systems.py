@@ -134,14 +134,10 @@ def rank_systems(task: TaskData) -> TaskResult:
         for name in TABLES
     }
     tables["system_rankings"] = with_answers(tables["system_rankings"], task.value)
-    most = most_judgments(tables["system_rankings"])
+    by_system = tables["system_rankings"].group_by("system")  # of all methods, the one of most
+    rows = by_system.aggregate([("n_judgments", "max")]).sort_by("system").to_pylist()
+    most = {row["system"]: row["n_judgments_max"] for row in rows}
     return tables, metrics | compared_metrics | ({"judgments_of_systems": most} if most else {})
-
-
-def most_judgments(rankings: pa.Table) -> dict[str, int]:
-    """Return the largest number of judgments that any method uses, by system."""
-    most = rankings.group_by("system").aggregate([("n_judgments", "max")]).sort_by("system")
-    return dict(zip(most["system"].to_pylist(), most["n_judgments_max"].to_pylist(), strict=True))
 
 
 def rank_by_scores(
