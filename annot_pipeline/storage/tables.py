@@ -291,8 +291,8 @@ def read_groups(
     """
     for path in [source] if isinstance(source, Path) else source.paths:
         with pq.ParquetFile(regular(path)) as file:
-            texts = [] if plain else _encoded(file.schema_arrow)
-        with pq.ParquetFile(regular(path), read_dictionary=texts) as file:
+            texts, metadata = [] if plain else _encoded(file.schema_arrow), file.metadata
+        with pq.ParquetFile(regular(path), metadata=metadata, read_dictionary=texts) as file:
             if not file.num_row_groups:
                 yield file.read(columns)
             at = 0

@@ -196,22 +196,24 @@ def _names_by_column(
     Columns of one name have mostly the same values in all tables: they are searched together, and
     table by table only where there is a name.
     """
-    named: dict[str, list[str]] = defaultdict(list)
-    for name in tables:
-        for field in GOLD[name].schema:
-            if pa.types.is_string(field.type) and field.name not in HASHED:
-                named[field.name].append(name)
-    for column, names in named.items():
-        values = [_distinct_values(tables[name], column) for name in names]
-        if search.in_column(pa.chunked_array(values)):
-            for name, some in zip(names, values, strict=True):
-                yield name, column, search.in_column(pa.chunked_array([some]))
+    named: dict[str, list[tuple[str, pa.Array]]] = defaultdict(list)
+    for name, table in tables.items():
+        texts = [f.name for f in GOLD[name].schema if pa.types.is_string(f.type)]
+        for column, values in _distinct_values(
+            table, [t for t in texts if t not in HASHED]
+        ).items():
+            named[column].append((name, values))
+    for column, parts in named.items():
+        if search.in_column(pa.chunked_array([values for _, values in parts])):
+            for name, values in parts:
+                yield name, column, search.in_column(pa.chunked_array([values]))
 
 
-def _distinct_values(table: StoredTable, column: str) -> pa.Array:
-    """Return the values of a column of texts, each once."""
-    groups = (rows[column] for rows in read_groups(table, [column]))
-    return pc.unique(pa.chunked_array([distinct_values(values) for values in groups]))
+def _distinct_values(table: StoredTable, columns: Sequence[str]) -> dict[str, pa.Array]:
+    """Return the values of columns of texts, each once."""
+    groups = (map(distinct_values, rows.itercolumns()) for rows in read_groups(table, columns))
+    parts = zip(columns, zip(*groups, strict=True), strict=True)
+    return {column: pc.unique(pa.chunked_array(values)) for column, values in parts}
 
 
 def _without_our_words(names: set[str]) -> set[str]:
