@@ -361,10 +361,9 @@ class _Reader:
         alike = [tuple(form) for form in forms.values() if len(form) > 1]
         grid = [n for form in alike for n in form] * (len(alike) > 1)
         alike = [tuple(grid)] * bool(commonprefix(grid)) + alike  # noqa: RUF071  # no paths
-        classes = [
-            sheet[n] for n in likely if sheet[n].n_distinct > 2 and not sheet[n].numeric_share
-        ]
-        if len(classes) > 1 and self.view.shape == "rows" and _agree(sheet, *classes[:2]):
+        columns = [sheet[n] for n in likely * (self.view.shape == "rows")]
+        classes = [c for c in columns if c.n_distinct > 2 and not c.numeric_share]
+        if len(classes) > 1 and all(_agree(sheet, classes[0], c) for c in classes[1:]):
             alike.append(tuple(c.name for c in classes))
         options = [Option({"each": f, "judge": ("each",)}, "each column is a judge") for f in alike]
         options += [Option({"judge": (n,)}, roles.spoken(sheet[n])) for n in ranked]
