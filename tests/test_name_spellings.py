@@ -54,6 +54,8 @@ def rows(*judges: str, note: str = "") -> str:
         (LOGIN, "made by Dora-Green"),
         (LOGIN, "user DORAGREEN"),
         (WRITTEN, "Müller Eva"),
+        ("dora.green", "see Green, Dora"),
+        ("Dora Green", "GREEN, Dora"),
     ],
 )
 def test_a_name_is_found_however_it_is_written(name: str, text: str) -> None:

@@ -28,18 +28,17 @@ def name_key(text: str) -> str:
 
 
 def spoken_names(name: str) -> Iterator[str]:
-    """Yield how people write the name that a login or an address holds: dora green, green dora.
+    """Yield how people write a name: green, dora; and that of a login or address: dora green.
 
-    Words of letters alone, two of them or more, separated by blanks, in reverse, and as one word.
+    Words of letters alone, two of them or more: the last one first, with a comma; of logins and
+    addresses also separated by blanks, in reverse, and as one word.
     """
-    if not LOGIN.search(name):
-        return
     for part in (name, *name_parts(name)):
         words = WORD.findall(name_key(part.partition("@")[0]))
         if 2 <= len(words) <= 4 and all(len(w) > 1 and w.isalpha() for w in words):
-            yield " ".join(words)
-            yield " ".join(reversed(words))
-            yield "".join(words)
+            yield f"{words[-1]}, {' '.join(words[:-1])}"
+            if LOGIN.search(name):
+                yield from (" ".join(words), " ".join(reversed(words)), "".join(words))
 
 
 def name_parts(name: str) -> Iterator[str]:
