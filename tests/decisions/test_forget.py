@@ -267,6 +267,16 @@ def test_a_person_of_an_excluded_export_that_was_never_built_is_forgotten(campai
         forgotten(campaign, "nobody.at.all")
 
 
+def test_an_excluded_export_that_names_the_person_in_a_text_stops_no_forgetting(campaign):
+    text = f"item,judge,label,note\nk3,{PERSON},a,\nk3,w0,a,as {PERSON} says\n"
+    (campaign / "exports" / "c.csv").write_text(text)
+    excluded(campaign, "c.csv")
+    build_release(load_campaign(campaign), silent)
+    assert forgotten(campaign)["removed"] == ["v0001", "v0002", "v0003"]
+    assert named_in(campaign, PERSON) == []
+    assert main(["verify", str(campaign)]) == 0
+
+
 @pytest.mark.slow
 def test_a_person_of_a_dropped_export_leaves_archive_and_records(campaign):
     """She is in the archive and in one release, which a rollback replaced."""

@@ -186,9 +186,9 @@ def exports_among(campaign: LoadedCampaign, published: Container[str]) -> dict[s
     """
     names = {}
     for source, export, excluded in _matched_sources(campaign):
-        digests = chain.from_iterable(_digests(campaign, source, export))
-        matching = next((d for d in digests if d in published), None)
-        if not excluded and matching:
+        # an excluded one may hold rows of forgotten people that cannot be removed
+        digests = () if excluded else chain.from_iterable(_digests(campaign, source, export))
+        if matching := next((d for d in digests if d in published), None):
             names[export.relative] = matching
     return names
 
