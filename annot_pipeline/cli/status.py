@@ -83,9 +83,9 @@ def status_lines(document: Document, campaign: str) -> Iterator[str]:
         yield from (f"  {line}" for line in more)
     yield from problem_lines(document["damaged_note"])
     if interrupted := document["unended_build"]:
-        made, at_ = interrupted["stage"], interrupted["at"]
+        stage, at_ = interrupted["stage"], interrupted["at"]
         why = "it runs still, was killed, or was of some assets only"
-        yield f"a build has not ended: it had made {made} at {at_}; {why}"
+        yield f"a build has not ended: it had made {stage} at {at_}; {why}"
     n_unread = len(document["unread"]) * all("unread_files: " not in what for what, _ in warnings)
     counts = ((len(warnings), "warnings"), (n_unread, "unread files"))
     open_ = " and ".join(counted_kind(n, what) for n, what in counts if n)

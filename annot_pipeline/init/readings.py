@@ -711,9 +711,9 @@ class _Reader:
     def _answer_question(self) -> Question:
         named = [c for c in self.choice.offered() if self._is_answer_name(c.name)]
         shown = {c.name: f"{c.n_distinct:,} different, {c.mean_length:,.0f}" for c in named[:5]}
-        told = ", ".join(f"{name} ({size} characters on average)" for name, size in shown.items())
+        sizes = ", ".join(f"{name} ({size} characters on average)" for name, size in shown.items())
         how = "free text or several answers in a cell (which each, json and match can split)"
-        text = "no column says what was answered" + f"; {how}: {told}" * bool(named)
+        text = "no column says what was answered" + f"; {how}: {sizes}" * bool(named)
         rest = [c.column for c in self.candidates if not c.is_fixed]
         options = _answer_options(rest) if rest else []
         return Question("label", text, options, "Which column does?")

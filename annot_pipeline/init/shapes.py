@@ -205,8 +205,8 @@ def _unnamed(sheet: Sheet, format_: str) -> list[Reading]:
             answers = {name for r in readings for name in r.columns}
             several = len(view.sheet) >= FEWEST * len(sheet)
             if several and {*view.parts} == {views.OVER, *answers} and not _is_open(readings):
-                place = {"value": f"{view.taken[0]} {{a}}"}
-                judge = ("judge", place, "places in a list: no persons")
+                name = {"value": f"{view.taken[0]} {{a}}"}
+                judge = ("judge", name, "places in a list: no persons")
                 notes = [PLACES, *unmapped_note([sheet[n] for n in majorities])]
                 unnamed += [
                     replace(r.with_lines(judge), notes=[*notes, *r.notes]) for r in readings

@@ -414,10 +414,10 @@ def _halves(columns: Sequence[str]) -> tuple[list[str], str, list[str], str] | N
     """Return both halves of names, and what is between and behind; None: they are not crossed."""
     end = re.sub(r".*\w", "", columns[0]) if columns else ""
     bare = [name.removesuffix(end) for name in columns]
-    for place in (0, -1, 1, -2):
+    for nth_mark in (0, -1, 1, -2):
         cuts = [
             (name[: mark.start()], mark[0], name[mark.end() :])
-            for name in bare for mark in [*_BETWEEN.finditer(name)][place:][:1]
+            for name in bare for mark in [*_BETWEEN.finditer(name)][nth_mark:][:1]
         ]  # fmt: skip
         if not cuts or len(cuts) < len(bare):
             continue

@@ -49,9 +49,9 @@ def replaced(pointer: Pointer, log: Pointer, unknown_to: int) -> list[str]:
         Up to this number lines of the log were lost: it need not know what was published.
     """
     last, lost = number(log.last), range(1, unknown_to + 1)
-    known = log.manifests
-    unknown = {v for v in pointer.manifests.keys() - known if number(v) <= last}
-    other = {v for v, sha256 in pointer.manifests.items() if known.get(v, sha256) != sha256}
+    logged = log.manifests
+    unknown = {v for v in pointer.manifests.keys() - logged if number(v) <= last}
+    other = {v for v, sha256 in pointer.manifests.items() if logged.get(v, sha256) != sha256}
     return sorted(other.union(v for v in unknown if number(v) not in lost), key=number)
 
 

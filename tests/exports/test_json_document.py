@@ -176,8 +176,8 @@ def test_cells_of_numbers_that_json_lacks(tmp_path):
 def test_what_is_no_json_says_where(tmp_path, text, line, column):
     with pytest.raises(InputError) as caught:
         read(tmp_path, text)
-    place = f"line {line} " * (line > 1) + f"character {column}"
-    assert caught.value.problems[0].what.endswith(f" at {place})")
+    position = f"line {line} " * (line > 1) + f"character {column}"
+    assert caught.value.problems[0].what.endswith(f" at {position})")
 
 
 def test_a_record_is_bounded(tmp_path):
