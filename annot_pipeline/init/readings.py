@@ -53,7 +53,7 @@ from annot_pipeline.init.questions import (
 )
 from annot_pipeline.init.roles import Candidate, Pairing
 from annot_pipeline.init.table import Choice, Column, Sheet, rounded
-from annot_pipeline.init.views import MOST_COLUMNS, OVER, View, pairs_among, parsed
+from annot_pipeline.init.views import MOST_COLUMNS, OVER, View, grid_view, pairs_among, parsed
 
 MTURK_ANSWER, MTURK_INPUT = "Answer.", "Input."
 SHOWN_COLUMNS = 40
@@ -360,7 +360,7 @@ class _Reader:
                 forms.setdefault(re.sub(r"\d+", "#", n), []).append(n)
         alike = [tuple(form) for form in forms.values() if len(form) > 1]
         grid = [n for form in alike for n in form] * (len(alike) > 1)
-        alike = [tuple(grid)] * bool(commonprefix(grid)) + alike  # noqa: RUF071  # no paths
+        alike = [tuple(grid)] * (grid_view(sheet, grid) is not None) + alike
         columns = [sheet[n] for n in likely * (self.view.shape == "rows")]
         classes = [c for c in columns if c.n_distinct > 2 and not c.numeric_share]
         if len(classes) > 1 and all(_agree(sheet, classes[0], c) for c in classes[1:]):

@@ -158,7 +158,7 @@ def test_numbers_in_two_spellings_are_scores(tmp_path: Path, guess: Guesses) -> 
 def test_a_form_in_which_nothing_was_filled_in_is_no_answer(tmp_path: Path) -> None:
     draw = random.Random(9)
     rows = [
-        (f"H{n}", f"A{n}", f"W{n % 9}", f"u{n}.jpg", '{"box": [%s]}' % draw.random(), "{}")  # noqa: UP031
+        (f"H{n}", f"A{n}", f"W{n % 9}", f"u{n}.jpg", f'{{"box": [{draw.random()}]}}', "{}")
         for n in range(40)
     ]  # fmt: skip
     header = ("HITId", "AssignmentId", "WorkerId", "Input.url", "Answer.boxes", "Answer.label")
