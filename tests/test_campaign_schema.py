@@ -16,11 +16,8 @@ from ruamel.yaml import YAML
 from annot_pipeline.cli import main
 from annot_pipeline.commands.schema import schema_document, schema_text
 from annot_pipeline.config.campaign_file import load_campaign
-from annot_pipeline.config.json_schema import (
-    FIELD_DESCRIPTIONS,
-    parameter_descriptions,
-    summary,
-)
+from annot_pipeline.config.json_schema import FIELD_DESCRIPTIONS
+from annot_pipeline.contracts.descriptions import parameter_descriptions, summary
 from annot_pipeline.errors import ConfigError
 from annot_pipeline.gates import check_gate_names
 from tests.recorded_pages import check_page

@@ -15,7 +15,7 @@ from ruamel.yaml import YAML
 
 from annot_pipeline.cli import main
 from annot_pipeline.config.campaign_file import load_campaign
-from annot_pipeline.contracts.records import FATES
+from annot_pipeline.contracts import FATES
 from annot_pipeline.gates import check_gate_names
 from tests.audit.two_releases import SETTINGS, build_two
 

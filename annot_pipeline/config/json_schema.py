@@ -6,8 +6,6 @@ are not in it: `annot validate` checks those.
 
 from __future__ import annotations
 
-import inspect
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, get_args
 
@@ -17,10 +15,8 @@ from annot_pipeline.config.campaign import Campaign
 from annot_pipeline.config.expressions import TAGS
 from annot_pipeline.config.sources import FieldName, ItemFieldName
 from annot_pipeline.config.strict_section import Section
+from annot_pipeline.contracts.descriptions import parameter_descriptions, summary
 from annot_pipeline.methods.labels.models import LABEL_MODELS
-
-PARAMETERS_HEADING = re.compile(r"^Parameters\n-{3,}\n", re.MULTILINE)
-PARAMETER = re.compile(r"^(?P<names>\w+(?:, \w+)*)\n(?P<text>(?:(?: {4}.*)?\n)+)", re.MULTILINE)
 
 FIELD_DESCRIPTIONS = {
     "task": "What was asked. Without it, the task is the campaign's name.",
@@ -72,23 +68,6 @@ FIELD_DESCRIPTIONS = {
 """Canonical fields of judgments and of items."""
 
 
-def summary(docstring: str | None) -> str:
-    """Return what a docstring says before its parameters, as one paragraph."""
-    text = PARAMETERS_HEADING.split(inspect.cleandoc(docstring or ""))[0]
-    return _plain(text)
-
-
-def parameter_descriptions(docstring: str | None) -> dict[str, str]:
-    """Return the descriptions of a numpy docstring's parameters by name."""
-    _, *sections = PARAMETERS_HEADING.split(inspect.cleandoc(docstring or ""))
-    return {
-        name: _plain(match["text"])
-        for section in sections[:1]
-        for match in PARAMETER.finditer(section + "\n")
-        for name in match["names"].split(", ")
-    }
-
-
 def setting_descriptions(model: type[BaseModel]) -> dict[str, str]:
     """Return the descriptions of a model's settings, named as campaign.yaml names them."""
     described: dict[str, str] = {}
@@ -99,10 +78,6 @@ def setting_descriptions(model: type[BaseModel]) -> dict[str, str]:
         for name, info in model.model_fields.items()
         if name in described
     }
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.replace("``", "`").split())
 
 
 Schema = dict[str, Any]

@@ -47,7 +47,6 @@ from annot_pipeline.contracts.table import (
     FATES,
     FLAG,
     INT,
-    LEFT_OUT_OF,
     ORDINARY,
     PREFERENCES,
     REAL,

@@ -3,35 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from types import NoneType
+from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
 
+from annot_pipeline.contracts.descriptions import parameter_descriptions
 from annot_pipeline.errors import counted, first_of
 
 SCHEMA_VERSION = 1
 """Raised, with a line in CHANGELOG.md, whenever a released table changes its columns."""
 
-FATES = (
+Fate = Literal[
     "filtered", "not_asked", "unscored", "rejected", "duplicate", "superseded", "measured",
     "judge_failed", "control", "adjudication", "used",
-)  # fmt: skip
+]  # fmt: skip
+FATES: tuple[str, ...] = get_args(Fate)
 """What can become of a record; the first that applies."""
 
 UNREAD_FATES = FATES[:4]
 """Fates of records that are no judgments."""
 
-CONTROLS = (
-    "none", "ask_again", "bad_reference", "good_reference", "known_answer", "adjudication", "audit",
-)  # fmt: skip
+Control = Literal[
+    "none", "ask_again", "bad_reference", "good_reference", "known_answer", "adjudication", "audit"
+]  # fmt: skip
+CONTROLS: tuple[str, ...] = get_args(Control)
 ORDINARY = ("none", "ask_again")
 """Controls of judgments that are no checks of the judge: their first answers, and repeats."""
-JUDGE_KINDS = ("human", "model")
-VERDICTS = ("passed", "failed", "undetermined", "untested")
-LEFT_OUT_OF = ("judge_control", "z_scores", "comparisons", "segment_ranks", "system_rankings")
-PREFERENCES = ("a", "b", "tie")
-ADEQUACY_SOURCES = ("asked", "reference", "spread", "unknown")
+JudgeKind = Literal["human", "model"]
+Verdict = Literal["passed", "failed", "undetermined", "untested"]
+VERDICTS: tuple[str, ...] = get_args(Verdict)
+Calculation = Literal[
+    "judge_control", "z_scores", "comparisons", "segment_ranks", "system_rankings"
+]  # fmt: skip
+Preference = Literal["a", "b", "tie"]
+PREFERENCES: tuple[str, ...] = get_args(Preference)
+AdequacySource = Literal["asked", "reference", "spread", "unknown"]
+ADEQUACY_SOURCES: tuple[str, ...] = get_args(AdequacySource)
 
 NO_ROUNDS = "no interval: agreement.bootstrap is 0"
 """Why a statistic of agreement has none where a campaign asks for no bootstrap."""
@@ -169,45 +179,67 @@ class Table:
         return table.sort_by([(name, "ascending") for name in self.key]) if n_rows else table
 
 
-def share(name: str, description: str, *, nullable: bool = False) -> Column:
-    """Return a column of shares, 0 to 1."""
-    return Column(name, REAL, description, nullable, minimum=0, maximum=1)
+@dataclass(frozen=True)
+class Bounds:
+    """What a column of numbers may hold; values below ``doubtful_below`` get a warning."""
+
+    minimum: float | None = None
+    maximum: float | None = None
+    doubtful_below: float | None = None
 
 
-def count(name: str, description: str, *, nullable: bool = False) -> Column:
-    """Return a column of whole numbers from 0."""
-    return Column(name, INT, description, nullable, minimum=0)
+Share: TypeAlias = Annotated[float, Bounds(0, 1)]
+Count: TypeAlias = Annotated[int, Bounds(0)]
+
+ARROW_TYPES = {str: TEXT, int: INT, float: REAL, bool: FLAG, datetime: TIME}
 
 
-def text(name: str, description: str, *, nullable: bool = False) -> Column:
-    """Return a column of text."""
-    return Column(name, TEXT, description, nullable)
+class Described:
+    """Describes columns that several tables have.
+
+    Parameters
+    ----------
+    task
+        Task (the question that judges answer); a campaign has one or more tasks
+    item
+        Item that was judged; segment/system if the exports have no item field
+    judge
+        Judge; a pseudonym (HMAC-SHA256) unless privacy.pseudonymize is off
+    kind
+        Kind of judge: a person or a model; null if campaign.yaml declares no judges
+    segment
+        Segment of the item: an input that several systems processed; null if unknown
+    document
+        Document that contains the segment; segments of one document are not independent; null if
+        unknown
+    system
+        System whose output the item is; null if unknown
+    """
 
 
-def real(name: str, description: str, *, nullable: bool = True) -> Column:
-    """Return a column of numbers."""
-    return Column(name, REAL, description, nullable)
+def columns_of(declared: type) -> tuple[Column, ...]:
+    """Return the columns that a class declares: types by its annotations, texts by its docstring.
+
+    ``| None`` is a column that may be null; a `Literal` lists what it may hold; `Bounds` annotate
+    numbers. What the docstring of the class leaves out is described by `Described`.
+
+    Raises
+    ------
+    ValueError
+        A column has no description, which releases publish.
+    """
+    texts = parameter_descriptions(Described.__doc__) | parameter_descriptions(declared.__doc__)
+    hints = get_type_hints(declared, include_extras=True)
+    if missing := hints.keys() - texts:
+        raise ValueError(f"{declared.__name__}: {', '.join(sorted(missing))} not described")
+    return tuple(_column(name, hint, texts[name]) for name, hint in hints.items())
 
 
-TASK = text("task", "Task (the question that judges answer); a campaign has one or more tasks")
-ITEM = text("item", "Item that was judged; segment/system if the exports have no item field")
-JUDGE = text("judge", "Judge; a pseudonym (HMAC-SHA256) unless privacy.pseudonymize is off")
-KIND = Column(
-    "kind",
-    TEXT,
-    "Kind of judge: a person or a model; null if campaign.yaml declares no judges",
-    True,
-    allowed=JUDGE_KINDS,
-)
-SEGMENT = text(
-    "segment",
-    "Segment of the item: an input that several systems processed; null if unknown",
-    nullable=True,
-)
-DOCUMENT = text(
-    "document",
-    "Document that contains the segment; segments of one document are not "
-    "independent; null if unknown",
-    nullable=True,
-)
-SYSTEM = text("system", "System whose output the item is; null if unknown", nullable=True)
+def _column(name: str, hint: Any, description: str) -> Column:
+    inner = [one for one in get_args(hint) if one is not NoneType]
+    nullable = len(inner) < len(get_args(hint))
+    declared = inner[0] if nullable else hint
+    if get_origin(declared) is Literal:
+        return Column(name, TEXT, description, nullable, allowed=get_args(declared))
+    type_, bounds = get_args(declared) or (declared, Bounds())
+    return Column(name, ARROW_TYPES[type_], description, nullable, **asdict(bounds))

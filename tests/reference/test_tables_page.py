@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from annot_pipeline.contracts import GOLD, Table
-from annot_pipeline.contracts.table import count, real, share, text
+from annot_pipeline.contracts.table import Count, Share, columns_of
 from tests.recorded_pages import check_page
 from tests.reference.tables_page import (
     GROUPS,
@@ -39,16 +41,44 @@ def test_pages_that_explain_a_table_name_it():
         assert re.search(rf"\b{name}\b", (DOCS / page).read_text()), (name, page)
 
 
+class Odd:
+    """Columns of several types.
+
+    Parameters
+    ----------
+    p
+        Chance
+    n
+        How many
+    x
+        a | b
+    """
+
+    p: Share
+    n: Count
+    x: float | None
+
+
 def test_rows_say_type_null_and_values():
-    assert column_row(share("p", "Chance")) == "| `p` | float64 | no | Chance. From 0 to 1. |"
-    assert column_row(count("n", "How many")) == "| `n` | int64 | no | How many. At least 0. |"
-    assert column_row(real("x", "a | b")) == "| `x` | float64 | yes | a \\| b. |"
+    assert list(map(column_row, columns_of(Odd))) == [
+        "| `p` | float64 | no | Chance. From 0 to 1. |",
+        "| `n` | int64 | no | How many. At least 0. |",
+        "| `x` | float64 | yes | a \\| b. |",
+    ]
+
+
+def test_columns_without_a_description_are_refused():
+    class Undescribed(Odd):
+        y: str
+
+    with pytest.raises(ValueError, match="Undescribed: n, p, x, y not described"):
+        columns_of(Undescribed)
 
 
 def test_keys_that_repeat_are_named():
-    table = Table("labels", "task and item", ("a", "b"), (text("a", "A"), text("b", "B")), False)
+    table = Table("labels", "task and item", ("p", "n"), columns_of(Odd), False)
     lines = list(table_section(table))
-    assert "Key: `a`, `b` (not unique).\n" in lines
+    assert "Key: `p`, `n` (not unique).\n" in lines
     assert any("One row per task and item." in line for line in lines)
 
 
