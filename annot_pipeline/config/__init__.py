@@ -14,17 +14,15 @@ from annot_pipeline.config.expressions import (
     JoinExpression,
     RowExpression,
 )
+from annot_pipeline.config.operation import Engine, Limits, Resources
+from annot_pipeline.config.quality import Quality
 from annot_pipeline.config.sections import (
     ControlledHits,
     Criterion,
     Easl,
-    Engine,
-    Limits,
     NextHits,
     Privacy,
-    Quality,
     Ranking,
-    Resources,
     Standardize,
     TaskSettings,
     Threshold,

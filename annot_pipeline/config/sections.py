@@ -7,16 +7,6 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from annot_pipeline.config.operation import (
-    Engine,
-    Fresh,
-    Limits,
-    Resources,
-    Retries,
-    Schedule,
-    Sensor,
-)
-from annot_pipeline.config.quality import SCREENINGS, TESTS_WITH_CONTRAST, Quality
 from annot_pipeline.config.strict_section import LARGEST, Section
 from annot_pipeline.contracts.answer_text import answer_text
 from annot_pipeline.errors import shorten
@@ -257,33 +247,6 @@ class ControlledHits(Section):
         if len(set(self.controls)) < len(self.controls):
             raise ValueError("controls: one is listed twice")
         return HitDesign(groups=self.groups, controls=self.controls, spacing=self.spacing)
-
-
-__all__ = [
-    "SCREENINGS",
-    "TESTS_WITH_CONTRAST",
-    "About",
-    "Adequacy",
-    "Agreement",
-    "ControlledHits",
-    "Criterion",
-    "Easl",
-    "Engine",
-    "Fresh",
-    "Labels",
-    "Limits",
-    "NextHits",
-    "Privacy",
-    "Quality",
-    "Ranking",
-    "Resources",
-    "Retries",
-    "Schedule",
-    "Sensor",
-    "Standardize",
-    "TaskSettings",
-    "Threshold",
-]
 
 
 class About(Section):
