@@ -10,9 +10,9 @@ import numpy as np
 from annot_pipeline.arrays import Floats
 from annot_pipeline.methods.comparisons.trueskill import log_match_quality
 from annot_pipeline.report.figures import score_histograms_svg
-from annot_pipeline.report.figures.curves import Curve
 from studies.curves import MEASURES, Correlations, Gains, Interval
 from studies.figures.correlation_curves import correlation_curves_svg
+from studies.figures.curves import Curve
 from studies.figures.match_quality import match_quality_svg
 from studies.figures.surprisal import surprisal_svg
 from studies.item_asking import BOUNDED

@@ -8,14 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from annot_pipeline.errors import counted
-from annot_pipeline.report.figures.base import SMALL, beyond, numbers, px_of, short
-from annot_pipeline.report.figures.curves import (
-    MOST_CURVES,
-    Curve,
-    draw_curves,
-)
+from annot_pipeline.report.figures.base import MOST_CURVES, SMALL, beyond, numbers, px_of, short
 from annot_pipeline.report.figures.plot import new_plot, nothing_svg
 from studies.figures.curve_notes import draw_zero, notes_on
+from studies.figures.curves import Curve, draw_curves
 
 
 def correlation_curves_svg(

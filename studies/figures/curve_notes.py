@@ -9,7 +9,7 @@ import numpy as np
 
 from annot_pipeline.errors import counted
 from annot_pipeline.report.figures.base import INK, numbers, short
-from annot_pipeline.report.figures.curves import MOST_POINTS, Curve
+from studies.figures.curves import MOST_POINTS, Curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil
 
-from annot_pipeline.report.figures.base import SMALL, short
-from annot_pipeline.report.figures.curves import (
-    MOST_CURVES,
-    Curve,
-    draw_curves,
-)
+from annot_pipeline.report.figures.base import MOST_CURVES, SMALL, short
 from annot_pipeline.report.figures.plot import new_plot, nothing_svg
 from studies.figures.curve_notes import draw_zero, notes_on
+from studies.figures.curves import Curve, draw_curves
 
 MOST_PANELS = 12
 

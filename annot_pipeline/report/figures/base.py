@@ -31,6 +31,12 @@ eyes, than some of them are from each other."""
 SERIES = (BLUE, VERMILLION, GREEN, PURPLE, INK, VIOLET)
 """Colours of a few lines, in this order."""
 
+LOOKS = ("-o", "--s", ":^", "-.D", "-v", "--*")
+"""Their dashes and markers; with the colours no two are alike."""
+
+MOST_CURVES = len(SERIES)
+"""Lines of one figure, each with looks of its own."""
+
 GREY = "#8a8f98"
 """Of what a series is compared with."""
 

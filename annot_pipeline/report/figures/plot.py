@@ -188,13 +188,6 @@ def name_ticks(ax: Axes, side: str, part: str) -> None:
         label.set_gid(part)
 
 
-def whole_ticks(ax: Axes) -> None:
-    """Put ticks of the horizontal axis at whole numbers."""
-    from matplotlib.ticker import MaxNLocator
-
-    ax.xaxis.set_major_locator(MaxNLocator(9, integer=True))
-
-
 def plain_log_ticks(axis: Axis) -> None:
     """Write the numbers of a logarithmic axis as they are, without mathematics."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator

@@ -10,8 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.errors import counted
-from annot_pipeline.report.figures.base import evenly, numbers, short
-from annot_pipeline.report.figures.curves import MOST_CURVES, Curve, draw_curves
+from annot_pipeline.report.figures.base import (
+    LOOKS,
+    MOST_CURVES,
+    SERIES,
+    evenly,
+    key_name,
+    numbers,
+    short,
+)
 from annot_pipeline.report.figures.plot import key_above, new_plot, nothing_svg
 from annot_pipeline.report.figures.remembered import remembered
 
@@ -64,12 +71,10 @@ def seconds_by_length_svg(
         raise ValueError(f"negative seconds: {y[y < 0][:5].tolist()}")
     order = np.argsort(x, kind="stable")
     x, y, n = x[order], y[:, order], np.nan_to_num(n[:, order])
-    curves = [
-        curve for name, row in zip(names, y, strict=True) if (curve := Curve(name, x, row)).is_drawn
-    ]
+    curves = [(name, row) for name, row in zip(names, y, strict=True) if not np.isnan(row).all()]
     if not curves:
         return nothing_svg("seconds-by-length", NOTHING)
-    ends = ", ".join(f"{short(curve.name)} {curve.last:.3g}" for curve in curves)
+    ends = ", ".join(f"{short(name)} {row[~np.isnan(row)][-1]:.3g}" for name, row in curves)
     description = f"{short(y_label)} at {counted(x.size, 'length')} of text, over all: {ends}"
     notes = [
         "Each point: texts of so many words or fewer. Under it: how many were timed, of "
@@ -78,7 +83,12 @@ def seconds_by_length_svg(
     margins = 76, 24, 22 + 18 * ceil(len(curves) / 2), 58 + 15 * len(names)
     with new_plot("seconds-by-length", 254, 240, description, notes=notes, margins=margins) as plot:
         ax = plot.ax
-        draw_curves(ax, curves)
+        for (name, row), look, color in zip(curves, LOOKS, SERIES, strict=False):
+            ax.plot(
+                x, row, look, color=color, linewidth=2, markersize=6, markeredgewidth=0,
+                clip_on=False, gid="curve", label=key_name(name),
+            )  # fmt: skip
+        ax.grid(visible=True, axis="y")
         ax.set_ylabel(fill(short(y_label, 60), 36), gid="axis")
         ax.set_ylim(bottom=0)
         ticked = evenly(x.size, MOST_TICKS).tolist()

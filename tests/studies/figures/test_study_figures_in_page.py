@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from annot_pipeline.report.figures import score_histograms_svg
-from annot_pipeline.report.figures.curves import Curve
 from studies.figures.correlation_curves import correlation_curves_svg
 from studies.figures.coverage import coverage_svg
+from studies.figures.curves import Curve
 from studies.figures.match_quality import match_quality_svg
 from studies.figures.rebuilt_ranks import rebuilt_ranks_svg
 from studies.figures.surprisal import surprisal_svg

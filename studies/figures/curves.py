@@ -10,20 +10,23 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.arrays import Floats
-from annot_pipeline.report.figures.base import SERIES, evenly, key_name, numbers, short
-from annot_pipeline.report.figures.plot import whole_ticks
+from annot_pipeline.report.figures.base import (
+    LOOKS,
+    MOST_CURVES,
+    SERIES,
+    evenly,
+    key_name,
+    numbers,
+    short,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_CURVES = len(SERIES)
-"""Lines of one figure, each with looks of its own."""
 MOST_POINTS = 1_000
 """Points of a line; of more, evenly spread ones."""
 EACH_MARKED, SOME_MARKED = 40, 10
 """Most points that each have a marker, and how many have one on longer lines."""
-LOOKS = ("-o", "--s", ":^", "-.D", "-v", "--*")
-"""Dashes and marker by place; with the colours no two are alike."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,8 @@ class Curve:
 
 def draw_curves(ax: Axes, curves: Sequence[Curve]) -> None:
     """Draw all bands, then all lines over them; a legend explains lines that have points."""
+    from matplotlib.ticker import MaxNLocator
+
     shade = 0.16 if len(curves) <= 3 else 0.1
     lines = [(*curve.points(), color) for curve, color in zip(curves, SERIES, strict=False)]
     for x, y, low, high, color in lines:
@@ -105,5 +110,5 @@ def draw_curves(ax: Axes, curves: Sequence[Curve]) -> None:
                 label=key_name(curves[n].name),
             )  # fmt: skip
     if all((x == np.round(x)).all() for x, *_ in lines):
-        whole_ticks(ax)
+        ax.xaxis.set_major_locator(MaxNLocator(9, integer=True))
     ax.grid(visible=True, axis="y")
