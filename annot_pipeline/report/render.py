@@ -73,6 +73,13 @@ def column(description: str | Sequence[str]) -> Column:
     return Column(description) if isinstance(description, str) else Column(*description)
 
 
+def by_field(
+    columns: Mapping[str, str | Sequence[str]], rows: Sequence[Mapping[str, Any]]
+) -> tuple[list[str | Sequence[str]], list[list[Any]]]:
+    """Return columns, which are declared by field, and the cells of rows in their order."""
+    return [*columns.values()], [[row[field] for field in columns] for row in rows]
+
+
 def filled(
     columns: Sequence[str | Sequence[str]],
     rows: Sequence[Sequence[Any]],
@@ -214,8 +221,8 @@ def _pages() -> Environment:
     }  # fmt: skip
     environment.globals |= {
         "MOST_TASKS": MOST_TASKS, "NUMBERS": NUMBERS, "SHOWN_ROWS": SHOWN_ROWS, "WORDS": WORDS,
-        "constant_columns": constant_columns, "counted": counted, "filled": filled,
-        "interval": interval, "without_constants": without_constants,
+        "by_field": by_field, "constant_columns": constant_columns, "counted": counted,
+        "filled": filled, "interval": interval, "without_constants": without_constants,
     }  # fmt: skip
     return environment
 

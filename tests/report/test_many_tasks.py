@@ -81,7 +81,7 @@ def rankings_of(n_tasks: int, n_systems: int) -> pa.Table:
 
 def test_tasks_share_the_rows_that_a_page_shows():
     shown = ranking_rows(rankings_of(10, 100))
-    tasks = [row[1] for row in shown["rows"]]
+    tasks = [row["task"] for row in shown["rows"]]
     assert {task: tasks.count(task) for task in set(tasks)} == {
         f"t{n:04}": MOST_ROWS // 10 for n in range(10)
     }

@@ -102,9 +102,11 @@ def test_cells_say_their_value_to_scripts_where_they_show_no_number():
     assert values == [
         ("", "33.3%"), (' data-v="0.99961"', "&gt;99.9%"), (' data-v="0.0001"', "&lt;0.1%"),
     ]  # fmt: skip
+    row = {"task": "t", "interval": "", "meaning": "alpha_nominal", "n_judges": None, "reason": ""}
+    none = {"statistic": "none", "value": float("nan"), "n_items": None, "n_judges": 2}
     rows = [
-        ("<i>", "t", 1 / 3, "", 4, None, "alpha_nominal", ""),
-        ("none", "t", float("nan"), "", None, 2, "alpha_nominal", SCRIPT),
+        row | {"statistic": "<i>", "value": 1 / 3, "n_items": 4},
+        row | none | {"reason": SCRIPT},
     ]
     shown = section_html("agreement", {"drawings": [], "rows": rows, "n_rows": 900})
     assert '<th scope="row">&lt;i&gt;</th><td>t</td>' in shown
@@ -284,7 +286,7 @@ def test_a_label_names_the_inputs_that_can_have_changed_it(
         previous=previous | {"label_changes": pa.Table.from_pylist([changed])},
         previous_manifest=old,
     )  # fmt: skip
-    assert changes(since)["tables"]["labels"]["rows"][0][8] == causes
+    assert changes(since)["tables"]["labels"]["rows"][0]["causes"] == causes
     shown = html_of(changes, since)
     assert " or ".join(causes) in re.sub("<[^>]+>", "", shown)
     assert set(re.findall('href="#([^"]*)"', shown)) <= {*re.findall('id="([^"]*)"', shown)} | {
@@ -314,8 +316,8 @@ def test_ranks_that_changed_are_those_alone():
 
     old = tables(then) | {"label_changes": pa.table({"n_changed": pa.array([], pa.int64())})}
     actual = changed_rows(old, tables(now))
-    assert [row[0] for row in actual["ranks"]["rows"]] == ["b", "c"]
-    assert [row[0] for row in actual["clusters"]["rows"]] == ["d"]
+    assert [row["system"] for row in actual["ranks"]["rows"]] == ["b", "c"]
+    assert [row["system"] for row in actual["clusters"]["rows"]] == ["d"]
     assert (actual["ranks"]["n"], actual["clusters"]["n"]) == (2, 1)
 
 

@@ -30,11 +30,11 @@ def agreement(contents: Contents) -> dict[str, Any]:
     return {
         "drawings": [Drawn("Agreement by task", svg, n_tasks)] * bool(defined),
         "rows": [
-            (
-                row["statistic"], row["task"], without_rounding(row["value"]),
-                interval(without_rounding(row["ci_low"]), without_rounding(row["ci_high"])),
-                row["n_items"], row["n_judges"], row["statistic"], row["reason"] or "",
-            )
+            row | {
+                "value": without_rounding(row["value"]), "meaning": row["statistic"],
+                "interval": interval(*map(without_rounding, (row["ci_low"], row["ci_high"]))),
+                "reason": row["reason"] or "",
+            }
             for row in rows
         ],
         "n_rows": contents.tables["agreement"].num_rows,

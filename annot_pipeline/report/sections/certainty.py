@@ -103,17 +103,14 @@ def bands_by_task(
     return tasks, counts
 
 
-def _class_rows(contents: Contents) -> Iterator[list[object]]:
+def _class_rows(contents: Contents) -> Iterator[dict[str, Any]]:
     certain: Counter[tuple[str, str]] = Counter()
     for row in contents.label_counts:
         if row["certain"] and not row["adjudicated"]:
             certain[row["task"], row["label"]] += row["n"]
     for row in of_every_task(contents.tables["prevalence"], MOST_ROWS).to_pylist():
-        yield [
-            row["label"], row["task"], row["prevalence"], row["vote_share"],
-            row["plurality_frequency"], row["support"], row["plurality_agreement"],
-            row["n_items"], certain[row["task"], row["label"]], flag(row["named"]),
-        ]  # fmt: skip
+        n_certain = certain[row["task"], row["label"]]
+        yield row | {"n_certain": n_certain, "named": flag(row["named"])}
 
 
 def calibration(contents: Contents, *, most_tasks: int = MOST_ROWS) -> dict[str, Any]:
@@ -174,14 +171,14 @@ def adjudicated(contents: Contents) -> dict[str, Any]:
     if not contents.labelled_in_all.decided:
         return {}
     rows = [
-        (
-            row["item"], row["task"], row["label"], row["model_label"], row["model_probability"],
-            _outcome(row["label"], row["model_label"]), row["adjudicator"],
-            "" if row["adjudicated_at"] is None else f"{row['adjudicated_at']:%Y-%m-%d %H:%M}",
-            row["adjudication_reason"] or "",
-        )
+        row
+        | {
+            "outcome": _outcome(row["label"], row["model_label"]),
+            "reason": row["adjudication_reason"] or "",
+            "at": f"{row['adjudicated_at']:%Y-%m-%d %H:%M}" if row["adjudicated_at"] else "",
+        }
         for row in contents.tables["decisions"].to_pylist()
-    ]  # fmt: skip
+    ]
     return {"labels": contents.labelled_in_all, "rows": rows, "most_rows": MOST_ROWS}
 
 

@@ -5,7 +5,7 @@ Where several inputs changed, annot diff finds by recomputation which of them it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -24,13 +24,8 @@ MOST_ROWS, MOST_ANSWERS = 150, 3
 """Rows of each kind, and answers of an item that are shown."""
 MOST_CHANGES = {"most": MOST_ROWS, "most_answers": MOST_ANSWERS}
 """Parameters of sql/report/label_changes.sql."""
-FIGURES = (
-    "version", "used", "labels", "scores", "certain", "changed_labels", "warnings",
-    "new_judgments", "created_at",
-)  # fmt: skip
-"""Of a release in the table of the last ones."""
 RESULTS = ("labels", "scores")
-"""Of these, no column where no release has any."""
+"""Figures of the last releases without a column where no release has any."""
 
 ANSWERS = {
     "n_new": "new", "n_gone": "withdrawn", "n_other": "corrected", "n_no_more": "of a judge who "
@@ -71,7 +66,7 @@ def changes(contents: Contents) -> dict[str, Any]:
         "exports": exports, "settings": settings, "code": code,
         "any_decided": contents.labelled_in_all.decided > 0,
         "trend": [
-            [figures[name] or (None if name in RESULTS else figures[name]) for name in FIGURES]
+            figures | {name: figures[name] or None for name in RESULTS}
             for figures in [*manifest["trend"], release_figures(manifest)]
         ],
         "most_rows": MOST_ROWS,
@@ -104,32 +99,21 @@ def changed_rows(
         old["judges"], new["judges"], ("task", "judge"), ("verdict", "dropped"), ("p_value",)
     )
     n_labels = labels["n_changed"][0].as_py() if labels.num_rows else 0
+    first_labels = [
+        row | {
+            "source_old": _label_source(row, "_old"), "source": _label_source(row),
+            "causes": _causes(row, causes), "since": _answers_since(row),
+        }
+        for row in labels.slice(0, MOST_ROWS).to_pylist()
+    ]  # fmt: skip
     return {
-        "labels": _first(labels, lambda row: [
-            row["item"], row["task"], row["label_old"], row["label"], _label_source(row, "_old"),
-            _label_source(row), row["probability_old"], row["probability"],
-            _causes(row, causes), _answers_since(row),
-        ], n_labels),
-        "ranks": _first(ranks, lambda row: [
-            row["system"], row["task"], row["method"], row["rank_old"], row["rank"],
-            row["cluster_old"], row["cluster"], row["score_old"], row["score"],
-        ]),
-        "clusters": _first(clusters, lambda row: [
-            row["system"], row["task"], row["method"], row["rank"], row["cluster_old"],
-            row["cluster"],
-        ]),
-        "verdicts": _first(verdicts, lambda row: [
-            row["judge"], row["task"], row["verdict_old"], row["verdict"], row["p_value_old"],
-            row["p_value"],
-        ]),
+        "labels": {"rows": first_labels, "n": n_labels},
+        "ranks": _first(ranks), "clusters": _first(clusters), "verdicts": _first(verdicts),
     }  # fmt: skip
 
 
-def _first(
-    table: pa.Table, cells: Callable[[Row], list[Any]], n: int | None = None
-) -> dict[str, Any]:
-    rows = [cells(row) for row in table.slice(0, MOST_ROWS).to_pylist()]
-    return {"rows": rows, "n": table.num_rows if n is None else n}
+def _first(table: pa.Table) -> dict[str, Any]:
+    return {"rows": table.slice(0, MOST_ROWS).to_pylist(), "n": table.num_rows}
 
 
 def _causes(row: Row, causes: Sequence[str]) -> list[str]:

@@ -6,6 +6,8 @@ from typing import Any
 
 from annot_pipeline.report.contents import Contents
 
+AMOUNTS = ("paid", "cost_per_gold", "cost_per_judgment", "one_more_per_item")
+
 
 def cost(contents: Contents) -> dict[str, Any]:
     """Return the cost by task, where exports carry what assignments were paid."""
@@ -14,12 +16,8 @@ def cost(contents: Contents) -> dict[str, Any]:
         return {}
     return {
         "rows": [
-            [
-                row["task"], row["n_assignments"], row["n_paid_assignments"], _money(row, "paid"),
-                row["n_judgments"], row["n_gold"], _money(row, "cost_per_gold"),
-                _money(row, "cost_per_judgment"), _money(row, "one_more_per_item"),
-                row.get("reason") or "",
-            ]
+            {**row, **{name: _money(row, name) for name in AMOUNTS},
+             "reason": row.get("reason") or ""}
             for row in rows
         ],
         "several_currencies": any(row.get("reason") for row in rows),

@@ -41,10 +41,7 @@ def doubt(contents: Contents) -> dict[str, Any]:
     labels = contents.labelled_in_all
     return {
         "campaign": contents.campaign,
-        "rows": [
-            (row["item"], row["task"], row["label"] or "", row["probability"], row["votes"],
-             row["reasons"]) for row in rows[:MOST_ROWS]
-        ],
+        "rows": [{**row, "label": row["label"] or ""} for row in rows[:MOST_ROWS]],
         "data": packed,
         "n_uncertain": labels.n - labels.certain - labels.decided,
         "n_labels": labels.n,

@@ -22,10 +22,7 @@ def gates(contents: Contents) -> dict[str, Any]:
             for check in sorted(not_passed, key=lambda check: check["level"] != "error")
         ],
         "passed": [
-            (
-                check["name"], check["level"], figure(check["value"], check["question"]),
-                check, check["question"],
-            )
+            {**check, "figure": figure(check["value"], check["question"]), "allowed": check}
             for check in checks
             if check["level"] == "pass"
         ],

@@ -35,7 +35,7 @@ def models(contents: Contents) -> dict[str, Any]:
     disagreements = contents.tables["model_disagreements"].to_pylist()
     differing, asked_items = (
         [
-            (row["item"], row["task"], row["said_people"] or "", row["said_models"], row["degree"])
+            row | {"said_people": row["said_people"] or ""}
             for row in disagreements
             if row["kind"] == kind
         ]
@@ -45,14 +45,12 @@ def models(contents: Contents) -> dict[str, Any]:
         "n_measured": contents.facts["fates"].get("measured", 0),
         "drawings": _drawings(validation),
         "models": [
-            (
-                row["judge"], row["task"], row["reference"], row["n_items"], row["n_people"],
-                row["agreement"], interval(row["agreement_low"], row["agreement_high"], "share"),
-                row["human_agreement"], row["kappa"], row["correlation"], row["bias"],
-                interval(row["bias_low"], row["bias_high"]), row["error"], row["winning_rate"],
-                bias.get((row["task"], row["judge"]), {}).get("first_shown_share"),
-                row["reason"] or "",
-            )
+            row | {
+                "agreement_ends": interval(row["agreement_low"], row["agreement_high"], "share"),
+                "bias_ends": interval(row["bias_low"], row["bias_high"]),
+                "first_shown": bias.get((row["task"], row["judge"]), {}).get("first_shown_share"),
+                "reason": row["reason"] or "",
+            }
             for row in validation
         ],
         "estimates": _estimates(contents, corrected[:MOST_ESTIMATES]),
@@ -124,10 +122,7 @@ def _pages(
                 *_identity(judge), *_validated(by_model[key]), *_biases(bias.get(key)),
                 *_drift(change), *_cost(judge, costs.get(key, ())),
             ],
-            "answers": [
-                (r["reference_answer"], r["model_answer"], r["reference"], r["n_items"], r["share"])
-                for r in confusions.get(key, ())
-            ],
+            "answers": confusions.get(key, ()),
         })  # fmt: skip
     return pages
 

@@ -45,7 +45,7 @@ def rankings(contents: Contents) -> dict[str, Any]:
     """Return rankings first, then what they rest on; nothing where nothing is ranked or scored."""
     tables, internal, facts = contents.tables, contents.internal, contents.facts
     ranked, times = tables["system_rankings"], internal["comparison_times"]
-    n_tasks, rows_of_times = count_tasks(ranked), of_every_task(times, MOST_ROWS).to_pylist()
+    n_tasks = count_tasks(ranked)
     segments = internal["segment_contradictions"]
     segments = segments.filter(pc.greater(segments["n_graphs_with_contradictions"], 0))
     compared = comparison_figures(
@@ -69,19 +69,13 @@ def rankings(contents: Contents) -> dict[str, Any]:
         "scores": _figures(score_figures(tables["drawn_scores"]), tables["scores"]),
         "n_contradicted": segments.num_rows,
         "contradicted": _contradicted(segments),
-        "times": [[row[name] for name in TIMES] for row in rows_of_times],
+        "times": of_every_task(times, MOST_ROWS).to_pylist(),
         "n_times": times.num_rows,
     }
     has_content = any(result[name] for name in ("best", "rows", "contradicted", "times")) or any(
         result[name]["drawings"] for name in ("compared", "wins", "outputs", "scores")
     )
     return result if has_content else {}
-
-
-TIMES = (
-    "unit", "task", "lengths", "words", "n", "mean", "median", "n_breaks", "mean_without_breaks",
-    "mean_per_word", "mean_per_word_without_breaks",
-)  # fmt: skip
 
 
 def _figures(drawings: Sequence[Drawn], table: pa.Table) -> dict[str, Any]:
@@ -147,19 +141,17 @@ def ranking_rows(ranked: pa.Table) -> dict[str, Any]:
     ]
     in_order = plain(ranked).sort_by(order)
     rows = [
-        (
-            row["system"], row["task"], row["method"], row["rank"], row["score"],
-            interval(row["ci_low"], row["ci_high"]),
-            interval(row["rank_low"], row["rank_high"], "count"), row["cluster"], row["wins"],
-            row["wmt_cluster"], row["wmt_wins"], row["n_judgments"], row["reason"],
-        )
+        row | {
+            "interval": interval(row["ci_low"], row["ci_high"]),
+            "ranks": interval(row["rank_low"], row["rank_high"], "count"),
+        }
         for row in of_every_task(in_order, MOST_ROWS).to_pylist()
     ]  # fmt: skip
     return {"rows": rows, "n_rows": ranked.num_rows}
 
 
-def _contradicted(segments: pa.Table) -> list[Any]:
+def _contradicted(segments: pa.Table) -> list[dict[str, Any]]:
     """Return segments with contradictions, the least consistent first."""
     order = np.argsort(segments["consistency"].to_numpy(), kind="stable")[:MOST_ROWS]
-    names = ("segment", "task", "n_graphs", "n_graphs_with_contradictions", "consistency")
-    return [[row[n] for n in names] for row in segments.take(pa.array(order)).to_pylist()]
+    rows: list[dict[str, Any]] = segments.take(pa.array(order)).to_pylist()
+    return rows

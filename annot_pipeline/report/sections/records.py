@@ -55,9 +55,7 @@ def records(contents: Contents) -> dict[str, Any]:
             for s in sources
         ],
         "tables": [(t["name"], t["row"], t["rows"]) for t in manifest["tables"] if t["rows"]],
-        "rejections": [
-            (r["reason"], r["records"], r["example"]) for r in contents.facts["rejections"]
-        ],
+        "rejections": contents.facts["rejections"],
         "n_left_out": excluded.total(),
         "excluded": [
             (why, task, in_words(what), n) for (task, what, why), n in sorted(excluded.items())
