@@ -23,7 +23,7 @@ from annot_pipeline.exports.hit_bookkeeping import (
     filled,
     no_hits,
 )
-from annot_pipeline.exports.label_studio import load_tasks
+from annot_pipeline.exports.label_studio import annotation_columns, load_tasks
 from annot_pipeline.exports.raw_rows import Export, Opening
 
 COLUMNS = (
@@ -68,7 +68,7 @@ def _annotations(tasks: Sequence[Mapping[str, Any]]) -> Iterator[HandedIn]:
         for number, annotation in enumerate(task["annotations"]):
             row += 1
             pointer = f"/{position}/annotations/{number}"
-            own = _own_columns(task, annotation)
+            own = annotation_columns(task, annotation)
             yield HandedIn(
                 row,
                 bookkeeping,
@@ -88,20 +88,6 @@ def _shown(data: Mapping[str, Any]) -> tuple[int, int]:
         return len(slots), len(slots)
     last_filled = max((n for n, text in texts.items() if filled(value_text(text))), default=0)
     return max(texts, default=0), last_filled
-
-
-def _own_columns(task: Mapping[str, Any], annotation: Mapping[str, Any]) -> dict[str, str | None]:
-    judge = annotation.get("completed_by")
-    person = judge if isinstance(judge, dict) else {"id": judge}
-    own = {
-        "task_id": task.get("id"),
-        "annotation_id": annotation.get("id"),
-        "completed_by": person.get("id", person.get("email")),
-        "completed_by.email": person.get("email"),
-        "updated_at": annotation.get("updated_at") or annotation.get("created_at"),
-    }
-    own |= {name: annotation.get(name) for name in COLUMNS if name not in own}
-    return {name: value_text(value) for name, value in own.items()}
 
 
 def _answers(

@@ -210,9 +210,10 @@ def _chunks(opening: Opening, tasks: list[dict[str, Any]], columns: list[str]) -
     cells: list[tuple[int, str, _Cell]] = []
     row = 0
     for position, task in enumerate(tasks):
+        data = {f"data.{key}": value_text(value) for key, value in (task.get("data") or {}).items()}
         for number, annotation in enumerate(task["annotations"]):
             row += 1
-            shared = _shared(task, annotation)
+            shared = annotation_columns(task, annotation) | data
             pointer = f"/{position}/annotations/{number}"
             for answer in _cells(annotation, questions, opening):
                 name, item = (answer.columns.get(n) for n in ("from_name", "ranked_item"))
@@ -234,7 +235,9 @@ def _chunks(opening: Opening, tasks: list[dict[str, Any]], columns: list[str]) -
         )
 
 
-def _shared(task: dict[str, Any], annotation: dict[str, Any]) -> dict[str, str | None]:
+def annotation_columns(
+    task: Mapping[str, Any], annotation: Mapping[str, Any]
+) -> dict[str, str | None]:
     """Return the columns that all answers of an annotation have in common."""
     judge = annotation.get("completed_by")
     person = judge if isinstance(judge, dict) else {"id": judge}
@@ -247,7 +250,6 @@ def _shared(task: dict[str, Any], annotation: dict[str, Any]) -> dict[str, str |
         "updated_at": value_text(annotation.get("updated_at") or annotation.get("created_at")),
         "lead_time": value_text(annotation.get("lead_time")),
         "ground_truth": value_text(annotation.get("ground_truth")),
-        **{f"data.{key}": value_text(value) for key, value in (task.get("data") or {}).items()},
     }
 
 
