@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from annot_pipeline.errors import ConfigError, InputError, Problem, counted, first_of
 from annot_pipeline.init import names
+from annot_pipeline.init.answers import MOST_LABELS
 from annot_pipeline.init.beliefs import beliefs
 from annot_pipeline.init.document import comment, flow, write_campaign
 from annot_pipeline.init.groups import Group, group_samples, stem_of
@@ -25,6 +26,7 @@ from annot_pipeline.init.questions import (
     ORDER,
     ColumnsByRole,
     NoJudgmentsError,
+    Option,
     Question,
     written,
 )
@@ -110,6 +112,10 @@ ROWS_IN_ALL = 4_000_000
 
 FEWEST_ROWS = 2_000
 SHOWN_COLUMNS, SHOWN_FILES, SHOWN_ROWS = 40, 20, 5
+
+
+_Open = tuple[Group, str, Question | None, SourceGuess | None]
+"""Files, why they are no source yet, what is asked, and the draft of it."""
 
 
 @dataclass
@@ -230,7 +236,8 @@ def guess(
         folders = [path.resolve() for path in exports if path.is_dir()]
         files = _sort_files(samples_by_path, root, folders, preset, by_role, command)
         name = _campaign_name([root] if named_by_folder else exports)
-        if files.sources:
+        is_judge_lost = files.open and by_role.get("judge") == ("file",)
+        if files.sources and not is_judge_lost:
             in_order = sorted(files.sources, key=lambda s: natural_key(str(s.group.paths[0])))
             sources = name_tasks(in_order, name)
             text = write_campaign(name, sources, files.tables, files.left_out)
@@ -326,7 +333,7 @@ def _sort_files(
             _leave_out(files, _shown([path], root), sample)
         else:
             samples.append(sample)
-    rest: list[tuple[Group, str, Question | None, SourceGuess | None]] = []
+    rest: list[_Open] = []
     for group in group_samples(samples, root, folders):
         try:
             sources = read_sources(group, by_role, preset)
@@ -339,6 +346,7 @@ def _sort_files(
         else:
             files.sources += map(with_placeholder_notes, sources)
     _leave_out_derived(files, root)
+    rest = _offering_files(rest)
     for group, why, question, draft in rest:
         table = guess_item_table(group, files.sources) if files.sources else None
         if isinstance(table, ItemTable):
@@ -351,6 +359,30 @@ def _sort_files(
         if question:
             files.open.append((group, question, draft))
     return files
+
+
+def _offering_files(rest: list[_Open]) -> list[_Open]:
+    """Return what is open, with files as an answer to who judged: the first, or the last.
+
+    It is the last where each file holds values of its own, as of other things.
+    """
+    asked = [group for group, _, question, _ in rest if question and question.role == "judge"]
+    tables = [sample.table for group in asked for sample in group.samples]
+    shared = set.intersection(*({*table.column_names} for table in tables)) if tables else set()
+    if len(tables) < 2 or not shared:
+        return rest
+    columns = [[{*table[name].to_pylist()} for table in tables] for name in shared]
+    are_apart = any(min(map(len, c)) > MOST_LABELS and not set.intersection(*c) for c in columns)
+    why = f"each of the {len(tables)} files is a judge, and releases show their names"
+    with_files: list[_Open] = []
+    for group, text, question, draft in rest:
+        if question and question.role == "judge":
+            named = [o.by_role for o in question.options if ("=NAME",) in o.by_role.values()]
+            files = [Option({**by_role, "judge": ("file",)}, why) for by_role in named]
+            both = [*question.options, *files] if are_apart else [*files, *question.options]
+            question = replace(question, options=both)
+        with_files.append((group, text, question, draft))
+    return with_files
 
 
 def _leave_out_derived(files: _SortedFiles, root: Path) -> None:

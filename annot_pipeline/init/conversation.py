@@ -41,17 +41,15 @@ def converse(
         A question stays open: the terminal was closed, nothing was chosen, or too much is unknown.
     """
     known = dict(by_role)
-    is_shown = False
-    for _ in range(MOST_QUESTIONS):
+    for n_asked in range(MOST_QUESTIONS):
         try:
             return make(known)
         except OpenError as error:
             if not error.questions or not error.questions[0].options:
                 raise
-            if not is_shown and error.preview is not None:
+            if not n_asked and error.preview is not None:
                 for line in preview(error.preview):
                     say(line)
-                is_shown = True
             answer = _answer(error.questions[0], known, make, say, ask)
             if answer is None:
                 raise

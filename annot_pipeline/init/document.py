@@ -7,9 +7,9 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from annot_pipeline.bounded_json import JsonError, parse_bounded_json
 from annot_pipeline.config.judges import model_families
 from annot_pipeline.errors import first_of
 from annot_pipeline.exports.hit_bookkeeping import plain_number
@@ -19,6 +19,7 @@ from annot_pipeline.init.item_tables import ItemTable
 from annot_pipeline.init.questions import Line, Task
 from annot_pipeline.init.samples import sheet_of
 from annot_pipeline.init.sources import SourceGuess
+from annot_pipeline.init.views import parsed
 from annot_pipeline.storage.archive import natural_key
 
 MOST_ENTRIES = 30
@@ -47,17 +48,8 @@ def _judges(source: SourceGuess) -> Iterator[str]:
         if each is None:
             yield constant
         elif isinstance(each, dict) and each.get("keys") in sheet.names:
-            yield from _keys(sheet[each["keys"]].counts)
-
-
-def _keys(cells: Iterable[str]) -> Iterator[str]:
-    for cell in cells:
-        try:
-            document = parse_bounded_json(cell)
-        except JsonError:
-            continue
-        if isinstance(document, dict):
-            yield from document
+            objects = map(parsed, sheet[each["keys"]].counts)
+            yield from (key for one in objects if isinstance(one, dict) for key in one)
 
 
 WIDTH, LONGEST_NOTE, LINE = 200, 2_000, 100
@@ -254,7 +246,13 @@ def _have_truth(tables: Sequence[ItemTable]) -> bool:
 
 def _tasks(sources: Sequence[SourceGuess], *, has_truth: bool) -> list[str]:
     """Return one entry for all tasks if they are alike, else one a task."""
-    tasks = {task.name: task for source in sources for task in source.tasks}
+    tasks: dict[str | None, Task] = {}
+    for task in (task for source in sources for task in source.tasks):
+        other = tasks.get(task.name, task)
+        if task.scale and other.scale:  # of files that hold other scores
+            lows, highs = zip(task.scale, other.scale, strict=True)
+            task = replace(task, scale=(min(lows), max(highs)))
+        tasks[task.name] = task
     kinds = {(t.kind, t.scale, t.criteria, t.is_planned, t.repeats) for t in tasks.values()}
     if len(kinds) == 1:
         labels: Counter[str] = Counter()

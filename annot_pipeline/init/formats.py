@@ -118,8 +118,7 @@ def appraise(choice: Choice) -> Reading:
     if not score.numbers:
         raise NoJudgmentsError("no score is a number")
     task = ["srcLang", "trgLang", *(["unit"] if "isDocScore" in sheet.names else [])]
-    rows = sheet.table.select(task).drop_null().group_by(task).aggregate([]).to_pylist()
-    tasks = sorted("-".join(row.values()) for row in rows)
+    tasks = sheet.joined(*task)
     answer = answer_as(score, "scalar")
     if APPRAISE_SCALE[0] <= score.low and score.high <= APPRAISE_SCALE[1]:
         answer = replace(answer, scale=APPRAISE_SCALE)

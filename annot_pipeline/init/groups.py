@@ -101,7 +101,9 @@ def group_samples(
     """
     groups: dict[Any, list[Sample]] = {}
     for sample in samples:
-        columns = () if sample.format == "label_studio" else tuple(sample.table.column_names)
+        columns = (
+            () if sample.format == "label_studio" else tuple(sorted(sample.table.column_names))
+        )
         key = (sample.path.parent, sample.format, repr(sorted(sample.options.items())), columns,
                sample.records)  # fmt: skip
         groups.setdefault(key, []).append(sample)

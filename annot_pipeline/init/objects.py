@@ -45,7 +45,7 @@ def find_task(
     if source and target:
         both = [choice.claim(column).expression for column in (source, target)]
         join = {"join": both, "sep": "-"}
-        tasks = ["-".join(pair) for pair in choice.sheet.pairs(source.name, target.name)]
+        tasks = choice.sheet.joined(source.name, target.name)
         return [("task", join, ", ".join(tasks[:10]))], tasks
     sheet = choice.sheet
     expressions = [expression for name, expression, _ in lines if name in ("item", "segment")]

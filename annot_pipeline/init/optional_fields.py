@@ -178,8 +178,7 @@ def optional_lines(
             lines.append(own.line("native_id", "; equal ones are one judgment"))
     position = choice.take("position", lambda c: c.is_whole and is_place(c))
     if position:
-        evidence = f"{position.low:g} to {position.high:g}"
-        lines.append(("position", position.expression, evidence))
+        lines.append(("position", position.expression, f"{position.low:g} to {position.high:g}"))
     return lines + time_lines(choice)
 
 
@@ -215,8 +214,7 @@ def time_lines(choice: Choice) -> list[Line]:
             break
     took = choice.take("seconds", lambda c: c.numeric_share == 1 and c.low >= 0)
     if took:
-        evidence = f"{took.low:g} to {took.high:g}"
-        lines.append(("seconds", took.expression, evidence))
+        lines.append(("seconds", took.expression, f"{took.low:g} to {took.high:g}"))
     return lines
 
 

@@ -18,9 +18,6 @@ from annot_pipeline.init.presets import preset_readings
 from annot_pipeline.init.questions import (
     ColumnsByRole,
     Line,
-    NoJudgmentsError,
-    Option,
-    Question,
     Reading,
     Task,
 )
@@ -90,7 +87,7 @@ def read_sources(
         readings = [OWN_COLUMNS[group.first.format](Choice(sheet))]
     else:
         readings = [] if by_role and not preset else preset_readings(sheet, group, preset)
-        readings = readings or _read(group, sheet, by_role)
+        readings = readings or read_sheet(sheet, group.first.format, by_role)
         readings = [_with_file_judges(group, reading, by_role) for reading in readings]
         readings = [tried(reading, group, sheet, by_role) for reading in readings]
     if len(readings) > 1 or len(group.samples) == 1:
@@ -98,9 +95,8 @@ def read_sources(
     [reading] = readings
     if reading.expression("judge") == groups.captured_stem(group.paths):
         return _judge_a_file(group, reading)
-    if any(q.role == "judge" for q in reading.questions):
-        return _of_reading(group, reading)
-    if reading.each or (reading.is_preset and group.first.format not in OWN_COLUMNS):
+    is_whole = reading.is_preset and group.first.format not in OWN_COLUMNS
+    if is_whole or reading.each or any(q.role == "judge" for q in reading.questions):
         return _of_reading(group, reading)
     rows = rows_view(sheet).sheet
     words = groups.words_in_names(group.paths)
@@ -118,58 +114,20 @@ def read_sources(
     return _of_reading(group, reading)
 
 
-def _read(group: groups.Group, sheet: Sheet, by_role: ColumnsByRole) -> list[Reading]:
-    """Return the readings of a table; where it is asked who judged, files are an answer, too."""
-    try:
-        return read_sheet(sheet, group.first.format, by_role)
-    except NoJudgmentsError as error:
-        if error.question is None or error.question.role != "judge" or len(group.samples) == 1:
-            raise
-        files = [
-            Option({**option.by_role, "judge": ("file",)}, "questions; each file is a judge")
-            for option in error.question.options
-            if option.by_role["judge"] == ("=NAME",)
-        ]
-        options = [*files, *error.question.options]
-        raise NoJudgmentsError(str(error), replace(error.question, options=options)) from None
-
-
 def _with_file_judges(group: groups.Group, reading: Reading, by_role: ColumnsByRole) -> Reading:
-    """Return a reading whose judges are files, where an option says so or comparisons name nobody.
-
-    Several files that name nobody are offered as a judge each: first if they share their items.
-    """
+    """Return a reading whose judges are files, where an option says so or models compare."""
     judge = reading.expression("judge")
     is_asked = judge == {"value": "file"} and by_role.get("judge", ("file",)) == ("file",)
-    several = len(group.samples) > 1 and judge == "?"
-    if several and not is_asked:
-        are_models = all(MODEL_NAME.search(groups.stem_of(path)) for path in group.paths)
-        if reading.kind != "pairwise" or not are_models:
-            return replace(reading, questions=_offering_files(group, reading))
-    if not (is_asked or several):
+    several = len(group.samples) > 1 and judge == "?" and reading.kind == "pairwise"
+    are_models = all(MODEL_NAME.search(groups.stem_of(path)) for path in group.paths)
+    if not (is_asked or (several and are_models)):
         return reading
-    questions = [q for q in reading.questions if q.role != "judge"]
-    reading = replace(reading, questions=questions)
+    expression, why = groups.captured_stem(group.paths), f"{len(group.paths)} files, a judge each"
     if len(group.samples) == 1:
-        why = "one judge, named after the file"
-        return reading.with_lines(("judge", {"value": groups.stem_of(group.paths[0])}, why))
-    why = f"{len(group.paths)} files, a judge each, by name"
-    return reading.with_lines(("judge", groups.captured_stem(group.paths), why))
-
-
-def _offering_files(group: groups.Group, reading: Reading) -> list[Question]:
-    """Return the questions of a reading; that for the judge has files as an answer, too."""
-    why = f"each of the {len(group.samples)} files is a judge, and releases show their names"
-    option = Option({"judge": ("file",)}, why)
-    rows = rows_view(sheet_of(group.samples)).sheet
-    item = reading.column(rows, "item") or reading.column(rows, "segment")
-    is_likely = item is None or groups.items_restart(rows, item.name)
-    return [
-        replace(q, options=[option, *q.options] if is_likely else [*q.options, option])
-        if q.role == "judge"
-        else q
-        for q in reading.questions
-    ]
+        stem = groups.stem_of(group.paths[0])
+        expression, why = {"value": stem}, "one judge, named after the file"
+    questions = [q for q in reading.questions if q.role != "judge"]
+    return replace(reading, questions=questions).with_lines(("judge", expression, why))
 
 
 def _of_reading(

@@ -201,11 +201,10 @@ class Sheet:
         codes = self.codes(*columns)
         return int(np.unique(codes[codes >= 0]).size)
 
-    def pairs(self, first: str, second: str) -> list[tuple[str, str]]:
-        """Return the different pairs of values of two columns, sorted."""
-        chosen = self.table.select([first, second]).drop_null()
-        rows = chosen.group_by([first, second]).aggregate([])
-        return sorted(zip(rows[first].to_pylist(), rows[second].to_pylist(), strict=True))
+    def joined(self, *columns: str) -> list[str]:
+        """Return the different rows of some columns, their values joined by hyphens, sorted."""
+        rows = self.table.select(columns).drop_null().group_by([*columns]).aggregate([])
+        return sorted(map("-".join, zip(*rows.to_pydict().values(), strict=True)))
 
     def determines(self, column: str, other: str) -> bool:
         """Return whether a value of a column always comes with the same value of another."""

@@ -193,3 +193,56 @@ def test_files_of_items_and_questions_may_be_a_judge_each(
     actual = guess(*paths, label="clear,fluent,true", judge="file")
     assert len(actual.used("judge")) == 3
     assert actual.facts["fates"]["used"] == 3 * 20 * 3
+
+
+def annotator_files(folder: Path, *, index: bool = False) -> list[Path]:
+    """Two files of the same 40 things, each of a person whom only its name tells."""
+    header = ("number", "commit", "emotion")
+    rows = [[(n, f"c{n}f", "ab"[(n + p) % 2 or n % 3 == 0]) for n in range(40)] for p in (0, 1)]
+    first = [header, *rows[0]]
+    second = [("commit", "emotion", "number"), *((c, e, n) for n, c, e in rows[1])]
+    if index:
+        second = [("row", *row) if row[0] == "commit" else (7, *row) for row in second]
+    return [write_csv(folder / f"coder_{n}.csv", r) for n, r in enumerate((first, second), 1)]
+
+
+def test_columns_in_another_order_are_the_same_columns(
+    tmp_path: Path, guess: Callable[..., Guess]
+) -> None:
+    files = annotator_files(tmp_path / "exports")
+    actual = guess(*files, judge="file", item="commit", label="emotion")
+    assert [source.path for source in actual.settings.sources] == ["../exports/coder_*.csv"]
+    assert actual.used("judge") == {("coder_1",), ("coder_2",)}
+    assert actual.facts["fates"]["used"] == 80
+
+
+def test_files_of_the_same_things_are_offered_as_a_judge_each(tmp_path: Path) -> None:
+    files = annotator_files(tmp_path, index=True)
+    with pytest.raises(OpenError) as caught:
+        guess_campaign(files, tmp_path)
+    assert {q.options[0].by_role["judge"] for q in caught.value.questions} == {("file",)}
+
+
+def test_no_judge_is_left_out_where_each_file_is_one(tmp_path: Path) -> None:
+    rows = [("item", "label"), *((f"i{n}", "ab"[n % 2]) for n in range(20))]
+    other = [("what", "ever"), *((n % 4, n % 3) for n in range(20))]
+    named = [write_csv(tmp_path / name, rows) for name in ("ada.csv", "bea.csv")]
+    assert "capture" in guess_campaign(named, tmp_path, by_role={"judge": ("file",)})
+    with pytest.raises(OpenError, match=r"cy\.csv"):
+        guess_campaign(
+            [*named, write_csv(tmp_path / "cy.csv", other)], tmp_path, by_role={"judge": ("file",)}
+        )
+
+
+def test_a_task_of_several_sources_has_a_scale_that_holds_the_scores_of_all(
+    tmp_path: Path, guess: Callable[..., Guess]
+) -> None:
+    for name, low in (("anna", 0), ("ben", 1)):
+        rows = [(f"c{n}f", low + n % (8 - low), "ab"[n % 2], n) for n in range(40)]
+        header = ("commit", "intensity", "emotion", "seen" if low else "row")
+        write_csv(tmp_path / "in" / f"{name}.csv", [header, *rows])
+    files = sorted((tmp_path / "in").glob("*.csv"))
+    actual = guess(*files, judge="file", item="commit", score="intensity", label="emotion")
+    [scale] = {task.scale for task in actual.settings.tasks if task.kind == "scalar"}
+    assert scale == (0, 10)
+    assert actual.facts["fates"]["used"] == 160
