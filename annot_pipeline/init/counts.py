@@ -72,6 +72,8 @@ def _by_column(sheet: Sheet) -> Reading | None:
     item = item_ids(sheet, columns)
     if item is None or len(labels) < FEWEST or not all(_is_count(sheet, n) for n in columns):
         return None
+    if len({*np.argmax([_numbers(sheet, n) for n in columns], axis=0)}) < FEWEST:
+        return None  # of votes for one label: such as characters and words of texts
     return _draft(item, f"{before}{{k}}{after}", {"k": labels})
 
 

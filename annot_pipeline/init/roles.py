@@ -129,10 +129,26 @@ def judge_columns(choice: Choice) -> list[str]:
         and not ("item" in names.roles(c.name) and c.n_distinct >= ONCE * len(c.filled))
         and not ({*map(str.lower, c.counts)} <= {*YES, *NO} and names.words(c.name)[1:])
     ]  # fmt: skip
-    named = named or [c.name for c in choice.offered() if are_people(c)]
+    people = (are_people, lambda c: _is_described_person(choice, c))
+    named = named or [c.name for is_it in people for c in choice.offered() if is_it(c)]
     if named:
         return named
     return [column.name for column in choice.offered() if may_be_judge(choice.sheet, column)]
+
+
+def _is_described_person(choice: Choice, column: Column) -> bool:
+    """Return whether an id recurs with several of a person's own data, such as age and gender.
+
+    Not one with texts of its own, which it names, as of a patient.
+    """
+    sheet = choice.sheet
+    if not is_called_id(column.name) or not are_ids(column):
+        return False
+    said = [
+        c for c in choice.offered() if c.n_distinct > 1 and sheet.determines(column.name, c.name)
+    ]
+    n_own = sum(bool(PERSONAL & {*names.words(c.name)}) for c in said)
+    return n_own > 1 and not any("text" in names.roles(c.name) for c in said)
 
 
 def _is_one_of_many(choice: Choice, column: Column) -> bool:
@@ -348,7 +364,9 @@ def _in_answers(column: Column) -> bool:
     """Return whether a value stands in an object that is called answers, as scores are."""
     whole = column.mapping.get("column", "")
     is_inner = "json" in column.mapping and not NO_ANSWER & {*names.words(column.name)}
-    return is_inner and not column.is_unique and "answer" in names.roles(whole.removesuffix("s"))
+    is_number = column.numeric_share == 1 and not column.is_row_number
+    may_be_answer = not column.is_unique or (is_number and not is_called_id(column.name))
+    return is_inner and may_be_answer and "answer" in names.roles(whole.removesuffix("s"))
 
 
 def _form(name: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -15,7 +14,7 @@ import pyarrow as pa
 
 from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.init import names, views
-from annot_pipeline.init.abstentions import abstentions, as_written, failures, without_abstentions
+from annot_pipeline.init.abstentions import without_abstentions
 from annot_pipeline.init.answers import LONGEST_LABEL, MOST_LABELS, scale_of
 from annot_pipeline.init.comparisons import is_outcome
 from annot_pipeline.init.counts import item_ids, vote_counts
@@ -62,7 +61,7 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
     """
     if format_ == "mturk" and not any(name.startswith(MTURK_ANSWER) for name in sheet.names):
         if not by_role and (form := _form(sheet)):
-            return [form]
+            return form
         format_ = "csv"  # of a form of the requester's own, whose fields have no prefix
     starts = {name.partition(".")[0] for name in sheet.names}
     workers = [n for n in sheet.names if "judge" in names.roles(n)]
@@ -102,10 +101,8 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
         return readings
     for others in _others(sheet, format_, by_role):
         return others
-    if not by_role and (unnamed := _unnamed(sheet, format_)):
-        return unnamed
-    if not by_role and (form := _form(sheet)):
-        return [form]
+    if not by_role and (found := _unnamed(sheet, format_) or _form(sheet)):
+        return found
     if any(r.kind == "pairwise" for r in readings):
         return readings
     is_open = error is None and not any(
@@ -192,11 +189,13 @@ def _unnamed(sheet: Sheet, format_: str) -> list[Reading]:
     """Return lists of the answers of several judges whom nobody names, all of them answers."""
     unnamed = []
     majorities = [n for n in sheet.names if "truth" in names.roles(n)]  # of these very answers
+    recurring = [n for n in sheet.names if FEWEST * sheet.combinations(n) <= len(sheet)]  # persons
     by_role = {"judge": (views.OVER,), "ignore": tuple(majorities)}
     for view in views.cell_views(sheet):
         if (
             view.shape != "list"
             or is_outcome(view.taken[0])
+            or any(sheet.determines(n, view.taken[0]) for n in recurring if n != view.taken[0])
             or (view.sheet[view.parts[-1]].expression == "{a.value}" and not _repeats(sheet, view))
         ):
             continue
@@ -349,11 +348,8 @@ def by_judge(
     sheet: Sheet, columns: Sequence[str], pattern: str, by_role: str | None = None
 ) -> Reading:
     """Return a matrix with one column a judge."""
-    counts = Counter[str]()
-    for name in columns:
-        counts.update(sheet[name].counts)
-    abstained, failed = abstentions(counts), failures(counts)
-    values = counts.keys() - abstained.keys() - failed.keys()
+    answers = without_abstentions(_together(sheet, columns))
+    values = answers.counts.keys()
     rest = [name for name in sheet.names if name not in columns]
     item = by_role or item_ids(sheet, columns)
     notes = []
@@ -370,7 +366,8 @@ def by_judge(
             )
             raise NoJudgmentsError(text, question=Question("item", text, options))
         notes = ["no column names the items: the number of the row does"]
-    is_score = _is_score(values)
+    is_fine = not answers.is_whole or len(answers.numbers) > MOST_LABELS
+    is_score = answers.numeric_share == 1 and is_fine
     matched = [name for name in sheet.names if fnmatchcase(name, pattern)]
     each: Any = {"columns": pattern} if matched == [*columns] else [*columns]
     lines: list[Line] = [
@@ -383,29 +380,22 @@ def by_judge(
         lines.append(("truth", gold, ""))
     used = {item, *columns, *([gold] if gold else [])}
     notes += unmapped_note([sheet[n] for n in sheet.names if n not in used])
-    minus = next((v for v in values if v in ("-1", "-1.0")), None)
-    has_minus = minus is not None and _are_classes(values)
+    minus = {"-1", "-1.0"} & values if _are_classes(answers) else ()
     return Reading(
         "a matrix with one column a judge", lines, "scalar" if is_score else "categorical",
-        each={"rater": each}, notes=notes, abstained=abstained, failed=failed,
-        abstain=as_written(abstained) + ([minus] if minus and has_minus else []),
-        labels={} if is_score else {
-            v: counts[v] for v in counts if v in values and not (has_minus and v == minus)
-        },
+        each={"rater": each}, notes=notes, abstain=[*minus],
     )  # fmt: skip
 
 
-def _are_classes(values: set[str]) -> bool:
+def _together(sheet: Sheet, columns: Sequence[str]) -> Column:
+    """Return the cells of several columns as one."""
+    cells = [chunk for name in columns for chunk in sheet.table.column(name).chunks]
+    return Column("", "", pa.chunked_array(cells, pa.string()))
+
+
+def _are_classes(answers: Column) -> bool:
     """Return whether -1 stands among classes from 0."""
-    return all(re.fullmatch(r"-?\d+(\.\d+)?", v.strip()) and float(v) >= -1 for v in values)
-
-
-def _is_score(values: set[str]) -> bool:
-    try:
-        numbers = {float(value) for value in values}
-    except ValueError:
-        return False
-    return any(not n.is_integer() for n in numbers) or len(numbers) > MOST_LABELS
+    return answers.numeric_share == 1 and answers.low == -1
 
 
 def _matrix(sheet: Sheet) -> Reading | None:
@@ -428,9 +418,11 @@ def _matrix(sheet: Sheet) -> Reading | None:
         return survey(sheet, answers, person, "one row each")
     values = {value for name in answers for value in sheet[name].counts}
     is_matrix = not rest and all(sheet[n].numeric_share == 1 for n in answers)
-    if is_matrix and "-1" in values and _are_classes(values):
+    if is_matrix and _are_classes(_together(sheet, answers)):
         return by_judge(sheet, answers, "*")
     item = item_ids(sheet, answers)
+    if item is None and len(rest) == 1 and len(answers) > MOST_OPTIONS and sheet.is_unique(rest[0]):
+        item = rest[0]
     if item is None and rest:
         return None
     has_blanks = (all if rest else any)(sheet[n].n_blank for n in answers)
@@ -455,6 +447,7 @@ def _matrix(sheet: Sheet) -> Reading | None:
         votes = f'each: {{k: [{text}]}}, label: {{value: "{{k}}"}}, votes: "{{k}}"'
         told += f" Or counts of votes? Then {votes}"
     role = "score" if all(has_steps(sheet[n]) for n in asked) else "label"
+    by_row = role if rest else "each"  # of which nothing else says what was judged
     grid = views.grid_view(sheet, asked)
     why = f"{', '.join(grid.each['rater'])} are judges" if grid else "each column is a judge"
     options = [
@@ -462,28 +455,26 @@ def _matrix(sheet: Sheet) -> Reading | None:
         *[Option({"each": tuple(answers), "judge": (item or "",)}, f"each {item} is a person")]
         * bool(item),
         Option({role: asked, "judge": ("=NAME",)}, "questions, all answered by NAME"),
-        Option({role: asked, "judge": ("anonymous",)}, "questions; each row is a person"),
+        Option({by_row: asked, "judge": ("anonymous",)}, "questions; each row is a person"),
     ]
     if is_rubric and not grid:
         options = [*options[-2:], *options[:-2]]
     raise NoJudgmentsError(told, question=Question("judge", told, options))
 
 
-def _form(sheet: Sheet) -> Reading | None:
-    """Return rows that are a named person each, with a column a question; None if they are not."""
+def _form(sheet: Sheet) -> list[Reading]:
+    """Return rows that are a named person each, with a column a question; [] if they are not."""
     people = [n for n in sheet.names if "judge" in names.roles(n)]
     person = next((n for n in people if _is_once(sheet[n])), None)
     if person is None or any(names.roles(n).keys() & {"item", "system"} for n in sheet.names):
-        return None
+        return []
     rated = [n for n in sheet.names if "answer" in names.roles(n) and sheet[n].numeric_share == 1]
-    if len(rated) > MOST_OPTIONS:
-        return survey(sheet, rated, person, "one row each")
-    questions = [
+    questions = rated * (len(rated) > MOST_OPTIONS) or [
         n for n in sheet.names
         if n != person and is_few(sheet[n]) and sheet[n].n_distinct > 1
         and not (NO_QUESTION | PERSONAL) & {*names.words(n)} and not names.roles(n).get("status")
     ]  # fmt: skip
-    return survey(sheet, questions, person, "one row each") if len(questions) > FEWEST else None
+    return [survey(sheet, questions, person, "one row each")] if len(questions) > FEWEST else []
 
 
 def _is_once(column: Column) -> bool:
@@ -498,6 +489,7 @@ def _alike(sheet: Sheet) -> list[str]:
         for name in sheet.names
         if not NO_QUESTION & {*names.words(name)}
         and not {"truth", "submitted_at", "seconds"} & names.roles(name).keys()
+        and names.words(name)[-1:] not in (["id"], ["uid"], ["uuid"])
         and not ("judge" in names.roles(name) and sheet.is_unique(name))
         and is_few(sheet[name])
         and not (sheet.is_unique(name) and len(sheet) > 2)
@@ -536,8 +528,7 @@ def survey(sheet: Sheet, questions: Sequence[str], person: Any, why: str) -> Rea
     """Return a survey, one row a person and one column a question."""
     lines: list[Line] = [("judge", person, why), *question_lines(questions)]
     rest = [sheet[n] for n in sheet.names if n not in questions and n != person]
-    cells = [chunk for name in questions for chunk in sheet.table.column(name).chunks]
-    answers = Column("", "", pa.chunked_array(cells, pa.string()))
+    answers = _together(sheet, questions)
     kind, scale = "categorical", None
     if has_steps(answers) or (answers.numeric_share == 1 and answers.n_distinct > MOST_LABELS):
         kind, scale = "scalar", scale_of(answers)

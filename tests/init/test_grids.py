@@ -177,3 +177,31 @@ def test_two_numbers_are_offered_as_labels(tmp_path: Path) -> None:
     offered = [o.by_role for q in question(path).questions for o in q.options]
     assert {"label": ("hate",)} in offered
     assert {"score": ("hate",)} not in offered
+
+
+def test_many_columns_of_names_beside_one_of_things(tmp_path: Path, guess: Guesses) -> None:
+    """Each of 60 people rated some of the albums: what is blank was not asked."""
+    people = [start + end for start in ("Be", "Do", "Fi", "Ga", "Ku", "Ly") for end in "abdeklmnrs"]
+    draw = random.Random(5)
+    rows = [
+        (f"album {n}", *(draw.randrange(1, 11) / 2 if draw.random() < 0.4 else "" for _ in people))
+        for n in range(40)
+    ]
+    actual = guess(write_csv(tmp_path / "v.csv", [("album", *people), *rows]))
+    assert actual.fields()["item"] == "album"
+    assert len(actual.used("judge")) == 60
+    assert actual.task_kinds == {"*": "scalar"}
+
+
+def test_rows_of_bare_numbers_may_be_people_who_answered_each_column(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    draw = random.Random(9)
+    rows = [[draw.randrange(1, 6) for _ in range(30)] for _ in range(12)]
+    path = write_csv(tmp_path / "v.txt", rows)
+    with pytest.raises(OpenError) as caught:
+        guess_campaign([path], tmp_path)
+    chosen = next(o for o in caught.value.questions[0].options if "each row is a person" in o.why)
+    actual = guess(path, **{role: ",".join(names) for role, names in chosen.by_role.items()})
+    assert len(actual.used("item")) == 30
+    assert len(actual.used("judge")) == 12

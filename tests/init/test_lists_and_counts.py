@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from annot_pipeline.errors import ConfigError
-from annot_pipeline.init import guess_campaign
+from annot_pipeline.init import OpenError, guess_campaign
 from annot_pipeline.init.names import roles
 from tests.init.conftest import Guess, write_csv
 from tests.init.preset_exports import write
@@ -307,3 +307,27 @@ def test_statements_and_their_answers_by_number(tmp_path: Path, guess: Guesses) 
         (f"text {k} of {n // 3}", "pn"[(n * k) % 2]) for n in range(30) for k in range(3)
     }
     assert actual.facts["fates"]["used"] == 90
+
+
+def test_a_list_that_belongs_to_a_person_is_no_answer(tmp_path: Path) -> None:
+    papers = [["CNN", "Times"], ["Post", "CNN", "CNN"], ["Times", "Post"], ["CNN", "Sun"]]
+    rows = [
+        {"record_id": f"r{p}x", "sentence_id": f"s{s}", "verdict": "ab"[(p * s + s) % 2],
+         "age": 20 + p, "gender": "mf"[p % 2], "followed": str(papers[p % 4])}
+        for p in range(12) for s in range(20)
+    ]  # fmt: skip
+    path = write(tmp_path / "v.csv", rows)
+    with pytest.raises(OpenError) as caught:
+        guess_campaign([path], tmp_path)
+    assert "places in a list" not in (caught.value.draft or "")
+    asked = caught.value.questions[0]
+    assert (asked.role, asked.options[0].by_role) == ("judge", {"judge": ("record_id",)})
+
+
+def test_counts_of_which_one_is_always_the_most_are_no_votes(tmp_path: Path) -> None:
+    rows = [(f"t{n}", f"text of {n}", 100 + 7 * n, 1 + n % 3) for n in range(20)]
+    header = ("id", "text", "n_characters", "n_citations")
+    assert "Who" in refusal(write_csv(tmp_path / "v.csv", [header, *rows]))
+    votes = [(*row[:2], 1 + n % 3, 1 + n % 4) for n, row in enumerate(rows)]
+    path = write_csv(tmp_path / "v.csv", [("id", "text", "n_yes", "n_no"), *votes])
+    assert 'votes: "n_{k}"' in guess_campaign([path], tmp_path)
