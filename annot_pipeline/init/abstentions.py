@@ -14,7 +14,7 @@ from annot_pipeline.stages.ingest.read_records import NUMBER
 from annot_pipeline.stages.ingest.row_fates import NAN, TYPED_FORMATS
 
 WORDS = frozenset(names.VOCABULARY["abstentions"])
-AMONG_NUMBERS = WORDS | {"none", "?"}
+AMONG_NUMBERS = WORDS | {*names.VOCABULARY["abstentions_among_numbers"]}
 """Words that may be classes elsewhere."""
 
 OPPOSITES = {"-": "+", "--": "++"}

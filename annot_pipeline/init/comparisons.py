@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, pairwise
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,7 +20,7 @@ from annot_pipeline.init.abstentions import abstentions, without, without_absten
 from annot_pipeline.init.answers import NO, YES, Answer
 from annot_pipeline.init.questions import ColumnsByRole, Line, NoJudgmentsError, Option, Question
 from annot_pipeline.init.rankings import may_be_ranks, ranks_seen
-from annot_pipeline.init.roles import NO_ANSWER
+from annot_pipeline.init.roles import NAMELESS, NO_ANSWER
 from annot_pipeline.init.table import Choice, Column, Sheet
 from annot_pipeline.init.views import Pair, pairs_among
 from annot_pipeline.stages.ingest.read_records import NUMBER
@@ -160,11 +160,12 @@ def comparison(
     NoJudgmentsError
         They compare, but in a way that no expression can say.
     """
-    if won := _won_and_lost(sheet, choice):
-        return [won]
-    if three := _three_columns(sheet, choice):
-        return [three]
+    if answer := _won_and_lost(sheet, choice) or _three_columns(sheet, choice):
+        return [answer]
     pairs = [*_given_pairs(by_role), *pairs_among(choice.remaining)]
+    nameless = _nameless_pairs(sheet, choice) if not pairs else []
+    for column in (c for c in choice.offered() if nameless and c.n_distinct in (2, 3)):
+        _refuse_graded(nameless[0], column)
     mapped = [sheet[n] for role in OUTCOME_ROLES for n in by_role.get(role, ()) if n in sheet.names]
     answers = mapped or _answers(choice)
     if (better := by_role.get("preference")) in (("=a",), ("=b",)) and pairs:
@@ -210,8 +211,8 @@ def comparison(
     ]  # fmt: skip  # numbers for the same answers, from 0 or from 1
     if answers_by_column:
         return _on_criteria(sheet, answers_by_column)
-    for column in outcomes:
-        if column.name not in compared and is_outcome(column.name):
+    for column in _outcomes(choice):
+        if column.name not in compared:
             _refuse_graded(things[0], column)
     answers = [column for column in answers if column.name not in compared]
     by_contents = things[0].may_be_systems and _are_systems(sheet, things[0])
@@ -316,6 +317,13 @@ def _given_pairs(by_role: ColumnsByRole) -> list[Pair]:
     ]
 
 
+def _nameless_pairs(sheet: Sheet, choice: Choice) -> list[Pair]:
+    """Return neighbours without a name that hold the same names, another one in each row."""
+    bare = [name for name in choice.remaining if NAMELESS.fullmatch(name)]
+    pairs = [Pair(0, "item", *two) for two in pairwise(bare)]
+    return [pair for pair in pairs if _are_systems(sheet, pair)]
+
+
 def _graded(sheet: Sheet, pairs: list[Pair], strength: Sequence[str]) -> Answer:
     """Return how much better one of two is, as an option says: a column, and both ends."""
     column, ends = sheet[strength[0]], strength[1:]
@@ -385,25 +393,27 @@ def compared_rows(sheet: Sheet, pair: Sequence[str]) -> Sheet:
 
 
 def _refuse_graded(pair: Pair, column: Column) -> None:
-    """Ask what numbers mean that say how much better one of two is."""
+    """Ask what numbers mean that say how much better one of two is, unless they are of sides.
+
+    These are 1 and 2, with 0 for a tie; 0 and 1 alone may be either.
+    """
     column = without_abstentions(column)
-    if column.numeric_share == 1 and not {*column.numbers} <= {0, 1, 2}:
-        fields = f"strength: {column.name}, system_a: {pair.first}, system_b: {pair.second}"
+    is_coded = {*column.numbers} <= {0, 1, 2} and {*column.numbers} != {0, 1}
+    if column.numeric_share == 1 and column.n_distinct > 1 and not is_coded:
         low, high = f"{column.low:g}", f"{column.high:g}"
         sides = {"system_a": (pair.first,), "system_b": (pair.second,)}
         options = [
-            Option(
-                {**sides, "strength": (column.name, *ends)}, f"{ends[0]} says b, {ends[1]} says a"
-            )
-            for ends in ((high, low), (low, high))
+            Option({**sides, "strength": (column.name, b, a)}, f"{b} says b, {a} says a")
+            for b, a in ((high, low), (low, high))
         ]
-        text = (
-            f"{column.name} holds numbers from {column.low:g} to {column.high:g}: how much better "
-            f"one of two is? Which number says that {pair.second} is better without doubt, and "
-            f"which that {pair.first} is? Write both as strength: [the first, the second] of the "
-            f"source, and in its fields {fields}"
+        about_both = {"item": (pair.first, pair.second), "score": (column.name,)}
+        options.append(Option(about_both, "it is of both, such as how alike they are"))
+        text = f"{column.name} holds numbers from {low} to {high}: how much better one of two is"
+        ask = (
+            f"Which number says that {pair.second} is better without doubt, and which that "
+            f"{pair.first} is?"
         )
-        raise NoJudgmentsError(text, question=Question("strength", text, options))
+        raise NoJudgmentsError(text, question=Question("strength", text, options, ask))
 
 
 def _outcomes(choice: Choice) -> list[Column]:

@@ -266,6 +266,7 @@ class _Reader:
             if p.judge == best.judge and p.thing and p.score > best.score - roles.CLEARLY
             and not self.sheet.determines(thing, p.thing)
         ]  # fmt: skip
+        rivals += [n for n, _ in self._alike_pairs() if not self.sheet.determines(thing, n)]
         met = best.signs.get("things meet several judges", 0) > 0
         met = met and best.signs.get("judge recurs", 0) > 0
         if not met or rivals:
@@ -453,6 +454,8 @@ class _Reader:
         by_column = [(self.sheet[a.columns[-1]], a) for a in answers]
         readings = self._by_question(by_column, [*task, *lines], tasks)
         readings = [self._whole_segment(r, segment) if segment else r for r in readings]
+        if ends := self.by_role.get("strength", ())[1:]:
+            readings = [replace(r, strength=(float(ends[0]), float(ends[1]))) for r in readings]
         if not pair or len(compared_rows(self.sheet, pair)) >= MOSTLY_PAIRS * len(self.sheet):
             return readings
         side = self.sheet[pair[0]]  # blank in rows of another question
@@ -585,18 +588,26 @@ class _Reader:
         if self.is_one_judge:
             listed = [self.sheet[n] for n in roles.thing_columns(self.inputs())]
             candidates = [c.name for c in listed if names.roles(c.name) or not _is_free_text(c)]
+        paired = combinations(candidates[:MOST_JOINED], 2)
+        is_rated = not candidates and self.judge  # such as how alike two are
         pairs = [
-            pair for pair in combinations(candidates[:MOST_JOINED], 2)
-            if self.sheet.combinations(*pair) >= roles.ONCE * len(self.sheet)
+            pair for pair in (self._alike_pairs() if is_rated else paired)
+            if self.sheet.combinations(*self.judges, *pair) >= roles.ONCE * len(self.sheet)
         ]  # fmt: skip
         is_unique = any(self.sheet[n].is_unique for n in candidates)
-        if len(pairs) != 1 or is_unique or self.judge or OVER in self.sheet.names:
+        is_other = is_unique or (self.judge and not is_rated) or OVER in self.sheet.names
+        if is_other or not pairs or (len(pairs) > 1 and not is_rated):
             return []
         for name in pairs[0]:
             self.choice.claim(self.sheet[name])
         self.things = [*pairs[0]]
         joined = {"join": [self.sheet[n].expression for n in pairs[0]], "sep": ":"}
         return [("item", joined, f"{' and '.join(pairs[0])} together are others in every row")]
+
+    def _alike_pairs(self) -> list[tuple[str, str]]:
+        """Return the columns of two things of one kind that stand in a row."""
+        pairs = [pair[2:] for pair in pairs_among(self.inputs().remaining)]
+        return [p for p in pairs if _share_values([self.sheet[n] for n in p])]
 
     def _made_of(self, system: Column, thing: Column) -> Column | None:
         """Return the segment of outputs: with the system, it says which thing was judged.
@@ -931,6 +942,8 @@ class _Reader:
         sure = [c for c in varied if c.is_sure]
         named = [c for c in varied if c.is_named]
         named = named or [c for c in found if c.is_named and not (sure or varied)][:1]
+        n_things = self.sheet.combinations(*self.things) if self.things else 0
+        is_met_once = n_things > 0.8 * len(self.sheet)
         if "all_answers" in self.by_role:
             return [c for c in varied if c.in_things > 0 or c.is_named] or found[:1]
         if not named:
@@ -955,8 +968,6 @@ class _Reader:
                     self.notes.append(f"{ANOTHER}: {first_of([c.column.name for c in rest])}")
                 return group
             same = [c for c in found if sure and c not in sure and _are_alike([sure[0], c])]
-            n_things = self.sheet.combinations(*self.things) if self.things else 0
-            is_met_once = n_things > 0.8 * len(self.sheet)
             if (is_met_once and same) or (len(sure) > 1 and not _are_alike(sure)):
                 self.questions.append(_which_answers([*sure, *(same if is_met_once else [])]))
             return sure or (varied if len(varied) == 1 else [])
@@ -975,6 +986,8 @@ class _Reader:
             likely = varied if roles.WEAK & {*names.words(first.column.name)} else named
             likely = [c for c in likely if c not in (first, *alike)]
             sure = _without_copies(self.sheet, [first, *likely])[1:]
+        if not sure and is_met_once:
+            sure = [c for c in rivals if "json" in c.column.mapping]
         if sure:
             self.questions.append(_which_answers([first, *alike, *sure]))
         elif rivals:
@@ -986,6 +999,7 @@ class _Reader:
         named = [
             c for c in self.choice.among(lambda n: n.startswith(MTURK_ANSWER)).offered()
             if len(c.filled) > c.n_blank and not {*c.counts} <= roles.EMPTY
+            and not names.MEASURED_TIME & {*names.words(c.name)}
             and (not self.view.parts or c.name in self.view.parts)
         ]  # fmt: skip
         texts = [
@@ -1015,20 +1029,17 @@ class _Reader:
         groups: list[list[tuple[Column, Answer]]] = []
         for column, answer in [(c, a) for c, a in answers if c.name not in taken]:
             is_text = isinstance(column.expression, str) and self.view.shape in ("rows", "grid")
-            alike = next((g for g in groups if is_text and _on_one_scale(g[0][1], answer)), None)
-            if alike is None:
-                groups.append([(column, answer)])
-            else:
-                alike.append((column, answer))
+            alike = next((g for g in groups if is_text and _on_one_scale(g[0][1], answer)), [])
+            alike.append((column, answer))
+            groups += [alike] * (len(alike) == 1)
         several = len(groups) + len(sets) > 1
         for members in groups:
             if len(members) > 1 and not tasks:
                 readings.append(self._each_question(members, lines))
                 continue
             for column, answer in members:
-                own = [("task", self._question_name(column, lines), "a question")] * (
-                    several or len(members) > 1
-                )
+                is_own = several or len(members) > 1
+                own = [("task", self._question_name(column, lines), "a question")] * is_own
                 rest = [line for line in lines if line[0] != "task"] if own else lines
                 readings.append(self._reading(answer, [*own, *rest], [] if own else tasks))
         for answer, each in sets:
@@ -1036,13 +1047,9 @@ class _Reader:
             rest = [line for line in lines if not any(line[0] == f[0] for f in answer.fields)]
             one = replace(one, each={**one.each, **each}, lines=[*rest, *one.lines])
             readings.append(one)
-        if len(readings) > 1:
-            listed = ", ".join(c.name for c, _ in answers)
-            readings = [
-                replace(r, notes=[*r.notes, f"{len(readings)} questions, a source each: {listed}"])
-                for r in readings
-            ]
-        return readings
+        listed = ", ".join(c.name for c, _ in answers)
+        note = [f"{len(readings)} questions, a source each: {listed}"] * (len(readings) > 1)
+        return [replace(r, notes=[*r.notes, *note]) for r in readings]
 
     def _question_name(self, column: Column, lines: Sequence[Line]) -> Any:
         name = column.name.removeprefix(MTURK_ANSWER) if self.is_mturk else column.name
@@ -1308,26 +1315,29 @@ def _answer_options(columns: Sequence[Column]) -> list[Option]:
     groups = sorted((group for group in alike if len(group) > 1), key=len, reverse=True)
     options: list[Option] = []
     for some in [*groups[:1], columns, *([c] for c in columns[:5])]:
-        by_role: dict[str, tuple[str, ...]] = {}
-        for c in some:
-            role = "score" if c.numeric_share == 1 and c.n_distinct > 2 else "label"
-            by_role[role] = (*by_role.get(role, ()), c.name)
+        are_scores = [c.numeric_share == 1 and c.n_distinct > 2 for c in some]
+        by_role = _labels_and_scores([c.name for c in some], are_scores)
         why = f"these {len(some)}, each a question" if len(some) > 1 else roles.spoken(some[0])
         if all(option.by_role != by_role for option in options):
             options.append(Option(by_role, why))
     return options
 
 
+def _labels_and_scores(names_: Sequence[str], are_scores: Sequence[bool]) -> ColumnsByRole:
+    """Return the columns of labels, and those of scores, as options say them."""
+    by_role: dict[str, tuple[str, ...]] = {}
+    for name, is_score in zip(names_, are_scores, strict=True):
+        role = "score" if is_score else "label"
+        by_role[role] = (*by_role.get(role, ()), name)
+    return by_role
+
+
 def _labels_or_scores(pairs: Sequence[tuple[Column, Answer]], unclear: Sequence[str]) -> Question:
     """Return the question whether whole numbers of some columns are classes or a scale."""
     options = []
-    for unclear_role, why in (("score", "numbers on a scale, with means"), ("label", "classes")):
-        by_role: dict[str, tuple[str, ...]] = {}
-        for column, answer in pairs:
-            role = "label" if answer.kind == "categorical" else "score"
-            role = unclear_role if column.name in unclear else role
-            by_role[role] = (*by_role.get(role, ()), column.name)
-        options.append(Option(by_role, why))
+    for is_score, why in ((True, "numbers on a scale, with means"), (False, "classes")):
+        are_scores = [is_score if c.name in unclear else a.kind == "scalar" for c, a in pairs]
+        options.append(Option(_labels_and_scores([c.name for c, _ in pairs], are_scores), why))
     text = f"{first_of(unclear)}: whole numbers may be classes, or a scale"
     return Question("label", text, options, "Are they labels or scores?")
 

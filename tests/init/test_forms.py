@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from annot_pipeline.errors import ConfigError
-from annot_pipeline.init import guess_campaign
+from annot_pipeline.init import OpenError, guess_campaign
 from tests.conftest import build_file
-from tests.init.conftest import Guess
+from tests.init.conftest import Guess, write_csv
 from tests.init.preset_exports import write
 
 Guesses = Callable[..., Guess]
@@ -85,3 +85,13 @@ def test_a_model_that_stands_in_every_row_and_columns_that_end_alike_are_offered
         guess_campaign([path], tmp_path)
     with pytest.raises(ConfigError, match=f"--label {','.join(questions)}"):
         guess_campaign([path], tmp_path, by_role={"judge": ("model",), "item": ("diagram",)})
+
+
+def test_time_taken_is_no_answer_of_a_hit(tmp_path: Path) -> None:
+    rows = [
+        (f"h{n % 5}", f"w{n % 6}", "Approved", f"t{n % 5}", round(1 + n % 6 + n % 6 / 7, 3))
+        for n in range(30)
+    ]
+    header = ("HITId", "WorkerId", "AssignmentStatus", "Input.text", "Answer.time_in_minutes")
+    with pytest.raises(OpenError, match="no column says what was answered"):
+        guess_campaign([write_csv(tmp_path / "v.csv", [header, *rows])], tmp_path)

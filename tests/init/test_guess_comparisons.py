@@ -246,7 +246,7 @@ def test_plain_ties_are_no_guess(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "outcomes",
-    [("0", "1"), ("-1", "0", "1"), ("good", "bad"), ("a", "c", "d"), ("A is worse", "b")],
+    [("good", "bad"), ("a", "c", "d"), ("A is worse", "b")],
 )
 def test_outcomes_that_name_no_two_sides_are_no_preference(
     outcomes: Sequence[str], tmp_path: Path
@@ -258,6 +258,17 @@ def test_outcomes_that_name_no_two_sides_are_no_preference(
     draft = caught.value.draft or ""
     assert "preference" not in draft
     assert "kind: categorical" in draft
+
+
+@pytest.mark.parametrize("outcomes", [("0", "1"), ("-1", "0", "1")])
+def test_numbers_that_name_no_two_sides_are_no_preference(
+    outcomes: Sequence[str], tmp_path: Path
+) -> None:
+    header = ("worker", "prompt", "left", "right", "choice")
+    path = write_csv(tmp_path / "v.csv", battles(header, outcomes))
+    with pytest.raises(OpenError, match="which that left is") as caught:
+        guess_campaign([path], tmp_path)
+    assert {q.role for q in caught.value.questions} == {"strength"}
 
 
 def test_classes_of_two_sentences_are_no_preference(tmp_path: Path, guess: Guesses) -> None:
@@ -358,7 +369,7 @@ def test_how_much_better_one_is_needs_the_ends_of_the_scale(
     with pytest.raises(ConfigError) as caught:
         guess_campaign([path], tmp_path)
     assert "Which number says that b is better without doubt" in str(caught.value)
-    assert "strength: preference, system_a: a, system_b: b" in str(caught.value)
+    assert "--system-a a --system-b b --strength preference," in str(caught.value)
 
 
 def test_a_question_id_is_what_systems_worked_on(tmp_path: Path, guess: Guesses) -> None:
@@ -415,7 +426,8 @@ def test_ratings_of_two_systems_ask_what_numbers_mean(
     ]  # fmt: skip
     with pytest.raises(ConfigError) as caught:
         guess_campaign([write_rows(tmp_path / "v.jsonl", rows)], tmp_path)
-    assert f"strength: {answer}, system_a: {stem}_a, system_b: {stem}_b" in str(caught.value)
+    sides = f"--system-a {stem}_a --system-b {stem}_b"
+    assert f"{sides} --strength {answer}," in str(caught.value)
 
 
 @pytest.mark.sampled
@@ -594,3 +606,71 @@ def test_ids_whose_parts_stand_in_other_columns_are_no_pairs(
     actual = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
     assert actual.fields()["item"] == "response_id"
     assert actual.facts["fates"]["used"] == 48
+
+
+def pairs_of_images(n: int = 240) -> list[tuple[int, int]]:
+    draw = random.Random(7)
+    return [tuple(draw.sample(range(20), 2)) for _ in range(n)]  # type: ignore[misc]
+
+
+def test_numbers_for_sides_are_asked_about_and_the_answer_builds(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    """0 and 1 may each be the left one; what is answered is a campaign."""
+    rows = [(a, b, int(a > b)) for a, b in pairs_of_images()]
+    path = write_csv(tmp_path / "v.csv", [("left_id", "right_id", "choice"), *rows])
+    with pytest.raises(OpenError, match="how much better one of two is") as caught:
+        guess_campaign([path], tmp_path)
+    chosen = caught.value.questions[0].options[0].by_role
+    assert chosen["strength"] == ("choice", "1", "0")
+    by_role = {role: ",".join(names) for role, names in chosen.items()}
+    actual = guess(path, judge="anonymous", **by_role)
+    assert (actual.fields()["item_a"], actual.fields()["strength"]) == ("left_id", "choice")
+    assert actual.settings.sources[0].strength == (1, 0)
+    assert {float(s) for (s,) in actual.used("strength")} == {0, 1}
+
+
+def test_pairs_of_a_file_without_header_are_asked_about(tmp_path: Path) -> None:
+    rows = [
+        (f"2018-11-{1 + k % 28} 09:{k % 60:02}:12", 1000 + k % 8, f"street{a}", f"street{b}",
+         (a > b) - (a < b) if k % 5 else 0)
+        for k, (a, b) in enumerate(pairs_of_images())
+    ]  # fmt: skip
+    with pytest.raises(OpenError, match="c5 holds numbers from -1 to 1") as caught:
+        guess_campaign([write_csv(tmp_path / "v.csv", rows)], tmp_path)
+    assert caught.value.questions[0].options[1].by_role == {
+        "system_a": ("c3",), "system_b": ("c4",), "strength": ("c5", "-1", "1"),
+    }  # fmt: skip
+
+
+def rated_pairs(*words: str) -> list[tuple[object, ...]]:
+    """Each of eight people rates 30 pairs of their own, trial by trial."""
+    draw = random.Random(3)
+    rows: list[tuple[object, ...]] = [
+        ("worker_id", "trial_no", "left_book", "right_book", "answer")
+    ]
+    pairs = [(one, other) for one in range(12) for other in range(12) if one != other]
+    for person in range(8):
+        for trial, (one, other) in enumerate(draw.sample(pairs, 30)):
+            rating = 1 + (one + other + person) % 5
+            said = words[trial % 7] if trial % 7 < len(words) else rating
+            rows.append((f"w{person}x", trial, f"tt{one}", f"tt{other}", said))
+    return rows
+
+
+def test_ratings_of_pairs_are_not_of_the_trial(tmp_path: Path, guess: Guesses) -> None:
+    path = write_csv(tmp_path / "v.csv", rated_pairs("close", "near", "far"))
+    actual = guess(path, judge="worker_id", label="answer")
+    assert actual.fields()["item"]["join"] == ({"column": "left_book"}, {"column": "right_book"})
+
+
+def test_an_answer_may_be_of_both_and_not_say_which_is_better(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    path = write_csv(tmp_path / "v.csv", rated_pairs("DontKnow"))
+    with pytest.raises(OpenError, match="answer holds numbers from 1 to 5") as caught:
+        guess_campaign([path], tmp_path)
+    chosen = caught.value.questions[0].options[-1].by_role
+    actual = guess(path, **{role: ",".join(names) for role, names in chosen.items()})
+    assert actual.task_kinds == {"*": "scalar"}
+    assert actual.settings.sources[0].abstain == ("DontKnow",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from annot_pipeline.errors import ConfigError
-from annot_pipeline.init import guess_campaign
+from annot_pipeline.init import OpenError, guess_campaign
 from tests.init.conftest import Guess
 from tests.init.preset_exports import ANSWERS, MAJORITY, figure_eight, judged_rows, majority, write
 
@@ -154,3 +155,18 @@ def test_label_studio_preferences_beside_choices_are_left_out(
     actual = guess(write(tmp_path / "project.json", tasks))
     assert actual.used("task", "label") == {("kind", "rock")}
     assert "left out: side, which hold preferences or rankings" in actual.notes
+
+
+def test_scores_in_an_object_are_asked_about_where_each_thing_is_met_once(tmp_path: Path) -> None:
+    rows = [
+        {"item": f"q{n}", "judge": f"j{n % 3}", "overall_score": 60 + n,
+         "scores": {"clarity": 50 + (n * 7) % 40, "style": 50 + (n * 11) % 40}}
+        for n in range(12)
+    ]  # fmt: skip
+    path = tmp_path / "v.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    by_role = {"judge": ("judge",), "item": ("item",)}
+    with pytest.raises(OpenError, match="Which are answers") as caught:
+        guess_campaign([path], tmp_path, by_role=by_role)
+    chosen = caught.value.questions[0].options[0].by_role
+    assert chosen == {"score": ("overall_score", "scores.clarity", "scores.style")}
