@@ -29,6 +29,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from fnmatch import filter as matching
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -182,12 +183,6 @@ class _Interpreter:
 
     def _refuse(self) -> None:
         preset = self.preset
-        if "ask" in preset:
-            for role, text in preset["ask"].items():
-                columns = preset.get("roles", {}).get(role, preset.get("fields", {}).get(role, ()))
-                columns = columns.get("first", ()) if isinstance(columns, dict) else columns
-                if len(self.group.paths) < 2 if columns == "file" else not self.first(columns):
-                    raise NoJudgmentsError(text)
         if "spans" in preset:
             column = self.find(preset["spans"]["column"])
             lacks = preset["spans"].get("unless")
@@ -195,6 +190,12 @@ class _Interpreter:
             is_span = any(isinstance(one, list | dict) for cell in inner for one in cell)
             if is_span and not (lacks and self.find(lacks)):
                 raise NoJudgmentsError(preset["spans"]["refuse"])
+        if "ask" in preset:
+            for role, text in preset["ask"].items():
+                columns = preset.get("roles", {}).get(role, preset.get("fields", {}).get(role, ()))
+                columns = columns.get("first", ()) if isinstance(columns, dict) else columns
+                if len(self.group.paths) < 2 if columns == "file" else not self.first(columns):
+                    raise NoJudgmentsError(text)
         if "unless_range" in preset:
             name, low, high = preset["unless_range"]
             numbers = self.sheet[self.find(name) or name].numbers
@@ -480,7 +481,7 @@ class _Interpreter:
             column = sheet.table.column(self.find(survey["key"]) or "")
             skip = 2 * sum(text in (cell or "") for cell in column.slice(0, 2).to_pylist())
         named = [n for n in sheet.names if " ".join(names.words(n)) in survey.get("names", ())]
-        besides = {*survey["not"], *named}
+        besides = {n for p in survey["not"] for n in matching(sheet.names, p)} | {*named}
 
         def column_of(name: str) -> Column:
             return Column(name, name, sheet.table.column(name).slice(skip))

@@ -91,6 +91,9 @@ def is_label_studio(document: list[Any]) -> bool:
 def _paths(document: dict[str, Any], path: str = "", depth: int = 1) -> list[tuple[str, int]]:
     """Return the dotted paths of lists and tables of objects, with their lengths."""
     paths: list[tuple[str, int]] = []
+    lists = [value for value in document.values() if isinstance(value, list) and value]
+    if 1 < len(lists) == len(document) and _is_records([value[0] for value in lists]):
+        return [(f"{path}*", sum(map(len, lists)))]  # of one kind: each is of its key
     for key, value in document.items():
         if "." in key or key == "*":
             continue
@@ -320,6 +323,9 @@ def _missing_header(sample: Sample, n_columns: int) -> tuple[str, ...] | None:
     table = _read_quoted(replace(sample, options=options), ROWS_TRIED).table
     if table.num_rows < 2:
         return None
+    first_row, *rows = zip(*table.to_pydict().values(), strict=True)
+    if first_row in rows and any(names.roles(cell or "") for cell in first_row):
+        return None  # it stands there again, as headers of files that were joined do
     is_header = is_data = 0
     for name in numbered:
         first = (table.column(name)[0].as_py() or "").strip()

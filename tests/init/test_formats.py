@@ -15,6 +15,8 @@ from annot_pipeline.init import OpenError, guess_campaign
 from tests.init.conftest import Guess, write_csv
 from tests.init.guessed import crossed, yes_or_no
 
+Guesses = Callable[..., Guess]
+
 
 @pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
@@ -218,3 +220,26 @@ def test_mturk_comments_of_few_rows_are_no_question(
     assert "free text, no question: Answer.comment" in actual.notes
     assert "another answer?" not in actual.notes
     assert "not mapped: Answer.comment (12 different)" in actual.notes
+
+
+def test_lists_of_records_under_several_keys_are_all_read(tmp_path: Path, guess: Guesses) -> None:
+    scored = {
+        system: [{"prompt_id": f"p{n}", "rating": 1 + (n * (k + 2)) % 5} for n in range(12)]
+        for k, system in enumerate(("base", "sft", "dpo"))
+    }
+    path = tmp_path / "v.json"
+    path.write_text(json.dumps({"judge_model": "gpt-4o", "scores": scored}), encoding="utf-8")
+    actual = guess(path, judge="=gpt-4o")
+    assert actual.settings.sources[0].records == "scores.*"
+    assert actual.facts["fates"]["used"] == 36
+
+
+def test_a_header_that_stands_among_the_rows_is_a_header(tmp_path: Path, guess: Guesses) -> None:
+    header = ("item", "judge", "label", "issues", "notes", "answered in")
+    rows = [(f"i{n % 10}", f"j{n % 3}", "ab"[n % 7 % 2], "", f"x{n}", f"y{n}") for n in range(30)]
+    path = write_csv(
+        tmp_path / "v.csv", [header, *rows[:9], header, *rows[9:19], header, *rows[19:]]
+    )
+    actual = guess(path, rejected=2)
+    assert (actual.fields()["item"], actual.fields()["label"]) == ("item", "label")
+    assert actual.facts["fates"]["used"] == 30

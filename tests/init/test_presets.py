@@ -694,3 +694,22 @@ def test_lists_in_a_cell_are_tasks_for_each_option(tmp_path: Path, guess: Guesse
     actual = guess(write(tmp_path / "v.jsonl", rows))
     red = {("tags:red", i): "yes" if a == "rock" else "no" for i, a in MAJORITY.items()}
     assert majority(actual) == red | {("tags:hot", i): "yes" for i in ANSWERS}
+
+
+def test_qualtrics_times_and_browsers_are_no_questions(tmp_path: Path, guess: Guesses) -> None:
+    own = ("Q2_First Click", "Q2_Page Submit", "Q2_Click Count", "meta_Browser", "meta_Resolution")
+    rows = [
+        {"ResponseId": j, "Status": "IP Address", "Q1_1": ANSWERS["mars"][j],
+         "Q1_2": ANSWERS["venus"][j], **dict.fromkeys(own, "2")}
+        for j in ("ada", "bea", "cy")
+    ]  # fmt: skip
+    actual = guess(write(tmp_path / "q.csv", rows))
+    assert actual.settings.sources[0].each["question"] == ("Q1_1", "Q1_2")
+
+
+def test_spans_of_one_doccano_user_are_refused_before_it_is_asked_who(tmp_path: Path) -> None:
+    rows = [{"id": n, "text": f"text {n}", "label": [[0, 4, "Org"]]} for n in range(6)]
+    path = tmp_path / "admin.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    with pytest.raises(ConfigError, match="doccano spans: label holds start, end and name"):
+        guess_campaign([path], tmp_path)
