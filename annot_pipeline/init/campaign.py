@@ -236,8 +236,7 @@ def guess(
         folders = [path.resolve() for path in exports if path.is_dir()]
         files = _sort_files(samples_by_path, root, folders, preset, by_role, command)
         name = _campaign_name([root] if named_by_folder else exports)
-        is_judge_lost = files.open and by_role.get("judge") == ("file",)
-        if files.sources and not is_judge_lost:
+        if files.sources and not (files.open and by_role.get("judge") == ("file",)):
             in_order = sorted(files.sources, key=lambda s: natural_key(str(s.group.paths[0])))
             sources = name_tasks(in_order, name)
             text = write_campaign(name, sources, files.tables, files.left_out)

@@ -319,9 +319,8 @@ def _given_pairs(by_role: ColumnsByRole) -> list[Pair]:
 
 def _nameless_pairs(sheet: Sheet, choice: Choice) -> list[Pair]:
     """Return neighbours without a name that hold the same names, another one in each row."""
-    bare = [name for name in choice.remaining if NAMELESS.fullmatch(name)]
-    pairs = [Pair(0, "item", *two) for two in pairwise(bare)]
-    return [pair for pair in pairs if _are_systems(sheet, pair)]
+    pairs = [Pair(0, "item", *two) for two in pairwise(choice.remaining)]
+    return [p for p in pairs if all(map(NAMELESS.fullmatch, p[2:])) and _are_systems(sheet, p)]
 
 
 def _graded(sheet: Sheet, pairs: list[Pair], strength: Sequence[str]) -> Answer:

@@ -104,8 +104,8 @@ def group_samples(
         columns = (
             () if sample.format == "label_studio" else tuple(sorted(sample.table.column_names))
         )
-        key = (sample.path.parent, sample.format, repr(sorted(sample.options.items())), columns,
-               sample.records)  # fmt: skip
+        options = repr(sorted(sample.options.items()))
+        key = (sample.path.parent, sample.format, options, columns, sample.records)
         groups.setdefault(key, []).append(sample)
     return [
         Group(tuple(members), folder, any(map(members[0].path.is_relative_to, folders)))

@@ -986,8 +986,11 @@ class _Reader:
             likely = varied if roles.WEAK & {*names.words(first.column.name)} else named
             likely = [c for c in likely if c not in (first, *alike)]
             sure = _without_copies(self.sheet, [first, *likely])[1:]
-        if not sure and is_met_once:
-            sure = [c for c in rivals if "json" in c.column.mapping]
+        key = [*self.judges, *self.things] * (self.view.shape == "rows")
+        is_once = bool(key) and self.sheet.combinations(*key) >= roles.ONCE * len(self.sheet)
+        few = [c for c in rivals if is_once and c.is_sure and not c.column.numeric_share]
+        few = [c for c in few if c.column.n_distinct <= MOST_LABELS]
+        sure = sure or few or [c for c in rivals if is_met_once and "json" in c.column.mapping]
         if sure:
             self.questions.append(_which_answers([first, *alike, *sure]))
         elif rivals:

@@ -170,3 +170,16 @@ def test_scores_in_an_object_are_asked_about_where_each_thing_is_met_once(tmp_pa
         guess_campaign([path], tmp_path, by_role=by_role)
     chosen = caught.value.questions[0].options[0].by_role
     assert chosen == {"score": ("overall_score", "scores.clarity", "scores.style")}
+
+
+def test_a_second_answer_in_words_is_asked_about(tmp_path: Path) -> None:
+    """Both differ within things and within judges; the name of only one says that it answers."""
+    how = ("plain facts", "facts and opinion", "opinion")
+    rows = [
+        {"sentence_id": f"s{s}", "annotator": f"w{w}", "label": "ab"[(s * w + s) % 2],
+         "factual": how[(s + w * w) % 3]}
+        for s in range(20) for w in range(6)
+    ]  # fmt: skip
+    with pytest.raises(OpenError, match="Which are answers") as caught:
+        guess_campaign([write(tmp_path / "v.csv", rows)], tmp_path)
+    assert caught.value.questions[0].options[0].by_role == {"label": ("label", "factual")}
