@@ -211,9 +211,9 @@ def comparison(
     ]  # fmt: skip  # numbers for the same answers, from 0 or from 1
     if answers_by_column:
         return _on_criteria(sheet, answers_by_column)
-    for column in _outcomes(choice):
-        if column.name not in compared:
-            _refuse_graded(things[0], column)
+    for c in _outcomes(choice):
+        if c.name not in compared and (OUTCOME_WORDS | CHOSEN) & {*names.words(c.name)}:
+            _refuse_graded(things[0], c)
     answers = [column for column in answers if column.name not in compared]
     by_contents = things[0].may_be_systems and _are_systems(sheet, things[0])
     if len(answers) == 1 and (things[0].are_systems or by_contents):
