@@ -198,7 +198,7 @@ def careless_judges(metrics: ControlMetrics) -> Finding:
 def hurried_judges(metrics: JudgeMetrics) -> Finding:
     """Return the number of judges in a hurry, with their share of fast answers and the level."""
     return named([
-        f"{row['task']} {row['judge']} ({row['share']:.0%} below {row['below']:.2g} s)"
+        f"{row['task']} {row['judge']} ({row['share']:.0%} below {row['below']:,.1f} s)"
         for row in metrics.hurried_judges
     ])  # fmt: skip
 

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from annot_pipeline.gates import GATES
+from annot_pipeline.gates.measures import hurried_judges
+from annot_pipeline.stages.gold.metrics import JudgeMetrics
 
 NAMES = {"privacy": {"pseudonymize": False}}
 UNTESTED = {"quality": {"test": "none"}}
@@ -66,6 +68,12 @@ def test_a_third_of_the_median_over_judges(stage_campaign) -> None:
     gate = warning(staged)
     assert (gate.level, gate.value) == ("warn", 1)
     assert gate.detail == "small d (83% below 3.5 s)"
+
+
+def test_a_limit_of_minutes_is_written_in_seconds():
+    row = {"task": "t", "judge": "j", "share": 0.81, "below": 186.66}
+    metrics = JudgeMetrics(0.05, hurried_judges=[row])
+    assert hurried_judges(metrics).detail == "t j (81% below 186.7 s)"
 
 
 @pytest.mark.slow
