@@ -117,6 +117,12 @@ def test_differences_of_one_judge():
     assert means[1][0] == drawn[1]
 
 
+def test_differences_of_a_judge_with_many_controls_stay_light():
+    figure = Figure(judge_differences_svg(range(9_000), range(3_000), "judge 7"))
+    assert len(figure.points("pair")) == 300
+    assert "150 of 9,000 points of d1 drawn" in figure.note
+
+
 def test_confusion_has_true_classes_in_rows():
     matrix = [[0.9, 0.1], [0.0, None]]
     figure = Figure(confusion_svg(["yes", "no"], [matrix, np.eye(2)], ["judge 1", "judge 2"]))

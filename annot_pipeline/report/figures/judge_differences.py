@@ -9,8 +9,8 @@ from annot_pipeline.report.figures.base import BLUE, INK, SMALL, VERMILLION, eve
 from annot_pipeline.report.figures.plot import nothing_svg, row_plot
 from annot_pipeline.report.figures.remembered import remembered
 
-MOST_PAIRS = 2_500
-"""Points of each distribution that are drawn."""
+MOST_PAIRS = 150
+"""Points of each distribution that are drawn: each is an element of the page."""
 
 GOLDEN = 0.618_033_988_75
 """The fractional parts of its multiples fill a band evenly, however many there are."""
@@ -61,8 +61,7 @@ def judge_differences_svg(
                 continue
             points = np.sort(values)[evenly(values.size, most)]
             heights = row - 0.2 + 0.5 * (np.arange(points.size) * GOLDEN % 1)
-            shade = 0.75 if points.size <= 200 else 0.25
-            ax.plot(points, heights, "o", color=(color, shade), markersize=5, markeredgewidth=0,
+            ax.plot(points, heights, "o", color=(color, 0.75), markersize=5, markeredgewidth=0,
                     gid="pair")  # fmt: skip
             low, median, high = np.percentile(values, (25, 50, 75))
             ax.barh(row + 0.05, high - low, 0.5, low, color="none", edgecolor=(INK, 0.6))
