@@ -76,28 +76,29 @@ def judge_figures(judges: pa.Table, alpha: float) -> list[Drawn]:
     return [Drawn("p against seconds a judgment", svg, f"{len(tested):,} judges")]
 
 
-def accuracy_figures(judges: pa.Table) -> list[Drawn]:
-    """Draw the accuracy of each task's judges against their judgments.
+def accuracy_figures(judges: Sequence[Row], n_doubted: Counter[str]) -> list[Drawn]:
+    """Draw the accuracy of judges against their judgments, in tasks with most judges to doubt.
 
     Parameters
     ----------
     judges
-        The gold table.
+        Rows of the gold table.
+    n_doubted
+        Judges to doubt, by task.
     """
     drawings = []
-    for task, of_task in first_tasks(judges, end=FEW_TASKS):
-        scored = [
-            row for row in of_task.to_pylist() if row["accuracy"] is not None and row["n_judgments"]
-        ]
-        if scored:
-            names = ("judge", "n_judgments", "accuracy", "verdict")
-            who, n, share, verdicts = ([row[name] for row in scored] for name in names)
-            chance = float(np.median(_numbers(scored, "chance_accuracy")))
-            svg = figures.judge_accuracy_svg(who, n, share, verdicts, chance)
-            shown = f"share right, {counted(len(scored), 'judge')}"
-            if out := of_task.num_rows - len(scored):
-                shown += f"; without {out:,} whose answers do not count"
-            drawings.append(Drawn(f"Accuracy by the labels, {task}", svg, shown))
+    scored = [row for row in judges if row["accuracy"] is not None and row["n_judgments"]]
+    tasks = sorted({row["task"] for row in scored}, key=lambda task: (-n_doubted[task], task))
+    for task in tasks[:FEW_TASKS]:
+        rows = [row for row in scored if row["task"] == task]
+        names = ("judge", "n_judgments", "accuracy", "verdict")
+        who, n, share, verdicts = ([row[name] for row in rows] for name in names)
+        chance = float(np.median(_numbers(rows, "chance_accuracy")))
+        svg = figures.judge_accuracy_svg(who, n, share, verdicts, chance)
+        shown = f"share right, {counted(len(rows), 'judge')}"
+        if out := sum(row["task"] == task for row in judges) - len(rows):
+            shown += f"; without {out:,} whose answers do not count"
+        drawings.append(Drawn(f"Accuracy by the labels, {task}", svg, shown))
     return drawings
 
 
@@ -362,11 +363,6 @@ def first_tasks(
         yield task, table.filter(pc.equal(table["task"].cast(TEXT), task))
 
 
-def _by_task(table: pa.Table) -> Iterator[tuple[str, list[Row]]]:
-    for task, rows in first_tasks(table):
-        yield task, rows.to_pylist()
-
-
 def headline_ranking(rankings: pa.Table, task: str) -> list[list[Row]]:
     """Return a task's systems by the rank of its headline, component by component.
 
@@ -427,12 +423,12 @@ def most_frequent_reason(rows: Sequence[Row]) -> str | None:
 
 
 def _class_order(prevalence: pa.Table) -> Iterator[tuple[str, list[str]]]:
-    for task, rows in _by_task(prevalence):
-        yield task, [row["label"] for row in sorted(rows, key=lambda row: row["label_order"])]
+    for task, rows in first_tasks(prevalence):
+        yield task, rows.sort_by("label_order")["label"].to_pylist()
 
 
 def _busiest(judges: pa.Table) -> Iterator[tuple[str, list[str]]]:
-    for task, rows in _by_task(judges):
-        scored = [row for row in rows if row["accuracy"] is not None]
+    for task, rows in first_tasks(judges):
+        scored = [row for row in rows.to_pylist() if row["accuracy"] is not None]
         scored.sort(key=lambda row: (-row["n_judgments"], row["judge"]))
         yield task, [row["judge"] for row in scored[:MOST_JUDGES]]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from annot_pipeline.contracts import SYSTEM_RANKINGS
+from annot_pipeline.report.release_figures import FEW_TASKS, accuracy_figures
 from annot_pipeline.report.render import column, constant_columns
-from annot_pipeline.report.sections.judges import _table
+from annot_pipeline.report.sections.judges import MOST_OF_JUDGE, MOST_ROWS, _by_concern, _table
 from annot_pipeline.report.sections.rankings import ranking_rows
 
 
@@ -63,3 +65,28 @@ def test_who_looks_random_is_in_the_table_though_all_do_that_it_begins_with():
     assert {row[at] for row in rows} == {"looks random"}
     assert at not in constant_columns(columns, rows)
     assert constant_columns([column("judge"), column(("task", "choose"))], [["a", "t"]] * 3) == [1]
+
+
+def test_a_judge_of_many_tasks_leaves_room_for_the_others_of_concern():
+    one = judge("one", 0.2, 0.2, random=False) | {"dropped": True, "n_judgments": 99}
+    rows = [one | {"task": f"t{n:03}"} for n in range(500)]
+    rows += [judge(f"random {n:02}", 0.2, 0.2, random=True) for n in range(50)]
+    rows += [judge(f"fine {n:03}", 0.2, 0.2, random=False) for n in range(300)]
+    shown = [row["judge"] for row in _by_concern(rows)]
+    n_of_one = MOST_ROWS - 50
+    assert shown == ["one"] * n_of_one + [f"random {n:02}" for n in range(50)]
+    others = [row | {"task": f"s{n}"} for row in rows[500:550] for n in range(9)]
+    by_judge = Counter(row["judge"] for row in _by_concern([*rows, *others]))
+    assert by_judge.pop("one") > MOST_OF_JUDGE
+    assert by_judge == {f"random {n:02}": MOST_OF_JUDGE for n in range(50)}
+
+
+def test_accuracy_is_drawn_of_the_tasks_with_most_judges_to_doubt():
+    rows = [
+        judge(f"j{n}", 0.2, 0.2, random=False)
+        | {"task": task, "accuracy": None if task == "scores" else 0.9, "chance_accuracy": 0.5}
+        for task in ("a", "b", "c", "d", "e", "scores")
+        for n in range(3)
+    ]
+    drawn = accuracy_figures(rows, Counter({"scores": 3, "e": 2, "c": 1}))
+    assert [figure.title.rpartition(", ")[2] for figure in drawn] == ["e", "c", "a"][:FEW_TASKS]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from hashlib import sha256
+from itertools import count
 from typing import Any
 
 from annot_pipeline.config.quality import SCREENINGS, TESTS_WITH_CONTRAST
@@ -17,8 +19,8 @@ from annot_pipeline.report.release_figures import (
 )
 from annot_pipeline.report.render import filled, flag, number
 
-MOST_ROWS = 200
-"""Rows of judges in the page: more would make it slow."""
+MOST_ROWS, MOST_OF_JUDGE = 200, 3
+"""Rows of judges in the page, more would make it slow; of a judge, while others of concern wait."""
 HASH = 12
 """Characters of a hash in an id."""
 
@@ -77,6 +79,7 @@ def judges(contents: Contents) -> dict[str, Any]:
         for verdicts in (facts["verdicts"], facts["label_verdicts"])
     )
     listed = _by_concern(contents.judges)
+    n_doubted = Counter(row["task"] for row in contents.judges if not all(_concern(row)))
     columns, rows = _table(listed)
     return {
         "verdicts": by_controls or by_labels, "by_labels": not by_controls,
@@ -85,7 +88,7 @@ def judges(contents: Contents) -> dict[str, Any]:
         "has_level": quality["test"] not in SCREENINGS,
         "families": families_text(facts["families"]), "columns": columns, "rows": rows,
         "ids": _ids(listed), "n_rows": len(contents.judges),
-        "accuracy_drawings": accuracy_figures(tables["judges"]),
+        "accuracy_drawings": accuracy_figures(contents.judges, n_doubted),
         "control_drawings": [
             *judge_figures(tables["judges"], quality["alpha"]),
             *difference_figures(tables["judges"], contents.internal["control_differences"]),
@@ -114,15 +117,26 @@ def _ids(listed: list[Row]) -> list[str | None]:
     ]
 
 
+def _concern(row: Row) -> tuple[bool, ...]:
+    """Return what sorts judges of most concern first; True throughout: of none."""
+    return (
+        not row["dropped"],
+        row["verdict"] != "failed",
+        not row.get("suspected"),
+        not row["random"],
+    )
+
+
 def _by_concern(judge_rows: list[Row]) -> list[Row]:
-    """Return the rows that are shown: dropped judges first, then by concern, then the busiest."""
-    return sorted(
-        judge_rows,
-        key=lambda r: (
-            not r["dropped"], r["verdict"] != "failed", not r.get("suspected"), not r["random"],
-            -r["n_judgments"], r["judge"],
-        ),
-    )[:MOST_ROWS]  # fmt: skip
+    """Return the rows that are shown: dropped judges first, then by concern, then the busiest.
+
+    A judge of concern in many tasks leaves room for the others.
+    """
+    rows = sorted(judge_rows, key=lambda r: (*_concern(r), -r["n_judgments"], r["judge"]))
+    numbers: defaultdict[str, count[int]] = defaultdict(count)
+    waits = [(all(_concern(row)), next(numbers[row["judge"]]) >= MOST_OF_JUDGE) for row in rows]
+    shown = sorted(range(len(rows)), key=waits.__getitem__)[:MOST_ROWS]
+    return [rows[n] for n in sorted(shown)]
 
 
 def _table(listed: list[Row]) -> tuple[Any, Any]:
