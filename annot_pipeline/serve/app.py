@@ -27,6 +27,7 @@ from starlette.staticfiles import StaticFiles
 from annot_pipeline.contracts import VERDICTS
 from annot_pipeline.errors import AnnotError, Problem, StoreError, row_and_line
 from annot_pipeline.report.render import NUMBERS, attribute, column, number, text, without_constants
+from annot_pipeline.report.sections.judges import why
 from annot_pipeline.serve.decision_file import DecisionFile
 from annot_pipeline.serve.pages import LISTS, ROWS, Pages
 
@@ -248,8 +249,7 @@ class _Site:
             what = f"{empty[0]} is empty" if empty else f"more than {MOST_CHARACTERS:,} characters"
             raise _missing("not decided", "decision", what)
         task, item, expert, decision = (form[name] for name in names)
-        facts = (await run_in_threadpool(self.item, form))[1]
-        if decision not in facts["labels"]:
+        if decision not in (await run_in_threadpool(self.item, form))[1]["labels"]:
             raise _missing("not decided", decision, f"is no class of {task}: go back, press one")
         await run_in_threadpool(self.decisions.add, task, item, expert, decision, comment)
         here = urlencode({"release": form.get("release", ""), "task": task, "item": item})
@@ -285,7 +285,7 @@ def _templates() -> Environment:
         trim_blocks=True, lstrip_blocks=True,
         finalize=lambda v: text(v) if isinstance(v, str) and not isinstance(v, Markup) else v,
     )  # fmt: skip
-    filters = (attribute, column, number, text)
+    filters = (attribute, column, number, text, why)
     environment.filters |= {one.__name__: one for one in filters} | {"query": _query}
     environment.globals |= {
         "NUMBERS": NUMBERS, "row_and_line": row_and_line, "without_constants": without_constants,

@@ -13,7 +13,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import pyarrow as pa
 import pytest
+
+from annot_pipeline.contracts import JUDGES
 
 starlette = pytest.importorskip("starlette", reason="needs the extra serve")
 
@@ -30,6 +33,7 @@ from tests.conftest import Built, build_file  # noqa: E402
 from tests.report.report_pages import (  # noqa: E402
     HOSTILE,
     LONG,
+    QUERIES,
     build_into,
     csv_text,
     label_rows,
@@ -201,6 +205,39 @@ def test_judges_of_most_concern_are_first(tmp_path):
     shown = client.get("/judgments", params={"judge": first, "answer": "a"}).text
     assert "30 judgments." in shown
     assert client.get("/judge", params={"judge": first}).text.count("other") > 10
+
+
+def test_a_judge_of_many_tasks_leaves_room_for_others_of_concern():
+    judge = dict.fromkeys(JUDGES.schema.names) | {"verdict": "failed", "n_judgments": 9}
+    rows = [
+        judge | {"task": f"t{n}", "judge": name, "dropped": name == "one", "below_chance": True}
+        for name, n_tasks in (("one", 9), ("two", 5)) for n in range(n_tasks)
+    ]  # fmt: skip
+    rows.append(judge | {"task": "t", "judge": "fine", "verdict": "passed", "dropped": False})
+    filters = dict.fromkeys(("task", "judge", "verdict", "dropped"))
+    table = pa.Table.from_pylist(rows, JUDGES.schema)
+    shown = QUERIES.table("serve/judges", {"judges": table}, filters | {"most": 50, "skipped": 0})
+    names = shown["judge"].to_pylist()
+    assert names == ["one"] * 3 + ["two"] * 3 + ["one"] * 6 + ["two"] * 2 + ["fine"]
+
+
+def test_judgments_of_several_tasks_name_the_task(full_build):
+    client = client_of(folder_of(full_build))
+    assert "In all rows: task " in client.get("/judgments").text
+    judge = next(row["judge"] for row in full_build.rows("judges") if row["task"] == "quality")
+    table = client.get("/judge", params={"judge": judge}).text.partition("<caption>Judgments")[2]
+    assert "In all rows: task quality" in table.partition("</caption>")[0]
+
+
+def test_a_failed_judge_without_a_reason_has_p_instead(client, monkeypatch):
+    row = dict.fromkeys(JUDGES.schema.names) | {
+        "task": "t", "judge": "j", "n_judgments": 9, "verdict": "failed", "dropped": True,
+        "test": "paired_t", "p_value": 0.4,
+    }  # fmt: skip
+    monkeypatch.setattr(Pages, "judge", lambda *_: [row])
+    assert "paired_t: p = 0.400, not below alpha" in client.get("/judge?judge=j").text
+    monkeypatch.setattr(Pages, "listed", lambda *_: [row | {"n_judges": 1}])
+    assert "paired_t: p = 0.400, not below alpha" in client.get("/judges").text
 
 
 def test_what_is_not_there_is_said_so(client):
