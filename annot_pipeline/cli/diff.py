@@ -82,7 +82,7 @@ def _parent(campaign: LoadedCampaign) -> str:
 
     newest = Releases.for_campaign(campaign).get()
     if newest.manifest["parent"] is None:
-        problem = Problem("V1", f"{newest.version} is the first release", do="publish another one")
+        problem = Problem(newest.version, "it is the first release", do="publish another one")
         raise StoreError("nothing to compare with", [problem])
     return str(newest.manifest["parent"]["version"])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from types import SimpleNamespace
 
 import pyarrow.parquet as pq
 import pytest
@@ -13,6 +14,7 @@ from annot_pipeline.audit.diff.inputs import JUDGMENTS
 from annot_pipeline.cli import main
 from annot_pipeline.cli.arguments import TABLES
 from annot_pipeline.cli.diff import why
+from annot_pipeline.storage.releases import Releases
 from tests.conftest import build_file
 
 HEAD = "item,judge,label\n"
@@ -162,6 +164,14 @@ def test_parts_of_a_change_that_are_nothing_are_not_shown():
     alone = {"new judgments": 0.25, "settings": 0.0, "code": -1e-9}
     assert why(row | {"deltas": alone}) == ["new judgments"]
     assert why({"causes": ["verdicts"]}) == ["verdicts"]
+
+
+def test_the_first_release_has_none_to_be_compared_with(capsys, campaign, monkeypatch):
+    first = SimpleNamespace(version="v0001", manifest={"parent": None})
+    monkeypatch.setattr(Releases, "get", lambda *_: first)
+    status, _, errors = run(capsys, "diff", campaign)
+    assert status == 1
+    assert "v0001: it is the first release" in errors
 
 
 def test_a_release_that_is_not_there(capsys, campaign):
