@@ -120,7 +120,7 @@ class Pages:
         lines = released_lines(self.campaign, manifest, MOST_BYTES // 16)(places)
         for row in judgments:
             row["line"] = lines.get(place_of(row))
-        scores = self.listed("scored", version, named, 0)
+        scores = [] if classes else self.listed("scored", version, named, 0)
         return {"classes": classes, "texts": texts, "judgments": judgments, "scores": scores}
 
     def judge(self, version: str, judge: str) -> list[Document]:

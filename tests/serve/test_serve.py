@@ -422,6 +422,26 @@ def test_pages_of_one_thing_leave_out_what_is_the_same_in_all_rows(client):
     assert all("In all rows: fate used" in table.partition("</caption>")[0] for table in tables)
 
 
+def test_an_item_with_many_judgments_leads_to_all_of_them(client, monkeypatch):
+    address = links(client.get("/items").text, "/item?")[0]
+    assert "are shown." not in client.get(address).text
+    monkeypatch.setattr("annot_pipeline.serve.pages.ROWS", 2)
+    few = client.get(address).text
+    [every] = links(few, "/judgments?release=v0002&task=")
+    assert re.search(r"2 of (\d+) judgments are shown", text_of(few))[1] in client.get(every).text
+
+
+def test_items_with_a_label_are_not_asked_for_scores(client, monkeypatch):
+    asked, listed = [], Pages.listed
+    monkeypatch.setattr(
+        Pages,
+        "listed",
+        lambda pages, query, *rest: asked.append(query) or listed(pages, query, *rest),
+    )
+    client.get(links(client.get("/items").text, "/item?")[0])
+    assert asked == ["items", "judgments"]
+
+
 def test_an_unknown_address_is_a_page_with_a_way_back(client):
     page = client.get("/nowhere")
     assert page.status_code == 404
