@@ -19,6 +19,7 @@ from annot_pipeline.report.render import number
 from annot_pipeline.report.sections.judges import judges as judges_section
 from annot_pipeline.report.sections.use import (
     Tile,
+    changes_tile,
     judges_tile,
     labels_tile,
     next_commands,
@@ -125,6 +126,26 @@ def test_nobody_wins_where_no_system_is_shown_to_be_worse():
     assert tile.sentence == (
         "no system is shown to be worse than a, the first, a is first by 1 of 3 methods, c by 2"
     )
+
+
+@pytest.mark.parametrize(
+    ("changes", "has_labels", "value", "words", "sentence"),
+    [
+        ({"changed_labels": 1, "corrected_judgments": 66}, True, "1 label changed",
+         "66 corrected judgments", "1 label changed"),
+        ({"new_judgments": 135, "withdrawn_judgments": 1}, True, "no label changed",
+         "135 new judgments, 1 withdrawn judgment", ""),
+        ({"new_judgments": 2}, False, "2 new judgments", "", ""),
+        ({}, False, "other changes", "", ""),
+    ],
+)  # fmt: skip
+def test_changes_say_what_became_of_the_labels(changes, has_labels, value, words, sentence):
+    contents: Any = SimpleNamespace(
+        manifest={"parent": {"version": "v0001"}, "changes": changes}, previous=None,
+        labelled={"t": Labelled(5)} if has_labels else {},
+    )  # fmt: skip
+    tile = changes_tile(contents)
+    assert (tile.value, tile.words, tile.sentence) == (value, words, sentence)
 
 
 def test_failures_come_first_then_results_judges_rows_and_files():

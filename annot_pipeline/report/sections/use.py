@@ -277,11 +277,11 @@ def changes_tile(contents: Contents) -> Tile:
     if not parent:
         return Tile("Changes", "first release", "nothing to compare with", "records")
     name = f"Changes since {parent['version']}"
-    counts = [("changed_labels", "label", " changed"), ("new_judgments", "new judgment", "")]
-    words = [
-        counted(changes[key], what) + done for key, what, done in counts if changes.get(key)
-    ] or ["other changes", "no new judgment, no label changed"]
-    sentence = words[0] if changes.get("changed_labels") else ""
+    n, kinds = changes.get("changed_labels"), ("new", "corrected", "withdrawn")
+    words = [f"{counted(n, 'label') if n else 'no label'} changed"] * bool(n or contents.labelled)
+    words += [counted(m, f"{k} judgment") for k in kinds if (m := changes.get(f"{k}_judgments"))]
+    words = words or ["other changes"]
+    sentence = words[0] if n else ""
     if contents.previous and contents.tables["system_rankings"].num_rows:
         n_ranks = changed_rows(contents.previous, contents.tables)["ranks"]["n"]
         words.append(f"{counted(n_ranks, 'rank')} changed" if n_ranks else "no rank changed")
