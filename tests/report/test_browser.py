@@ -583,6 +583,21 @@ def test_the_first_sections_print_on_few_sheets(browser, reports, paper):
         assert 1 <= len(sheets) <= MOST_SHEETS
 
 
+def test_figures_stand_two_beside_each_other_on_paper(browser, reports):
+    with Visit(browser, reports["full"], viewport=A4) as page:
+        page.emulate_media(media="print")
+        places = page.evaluate(
+            "[...document.querySelectorAll('.figures')].filter(f => f.checkVisibility())"
+            ".map(f => [...f.children].map(e => e.getBoundingClientRect())"
+            ".map(r => [r.top, r.left, r.right]))"
+        )
+        several = [figures for figures in places if len(figures) > 1]
+        assert several
+        for (top, _, right), (next_top, next_left, next_right), *_ in several:
+            assert top == next_top
+            assert right < next_left < next_right <= A4["width"]
+
+
 @pytest.mark.sampled
 @pytest.mark.parametrize("width", [1440, 390])
 @pytest.mark.parametrize("name", ["example", "full"])
