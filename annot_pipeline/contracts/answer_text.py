@@ -106,7 +106,8 @@ def _quoted(text: str) -> str:
 
 
 def answer_text(text: str) -> str:
-    """Return the text of an answer that a cell of a text format holds."""
+    """Return the text of an answer that a cell of a text format holds, without blanks around it."""
+    text = text.strip()
     return _short_answer(text) if len(text) <= CACHED else _answer(text)
 
 

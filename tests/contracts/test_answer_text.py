@@ -45,8 +45,8 @@ def test_spellings_of_one_answer(text: str, spellings: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["007", "1.10", "1.1.0", "+1", "1.", "0x10", "1_000", "1,0", " 1.0", "nan", "None", "null",
-     "[1, ", "[x]", "{'a'}", "e5", "1e900000000", "1e9999", "-", "", "[" * 70_000, "['a'" * 900,
+    ["007", "1.10", "1.1.0", "+1", "1.", "0x10", "1_000", "1,0", "1 000", "nan", "None", "null",
+     "[1,", "[x]", "{'a'}", "e5", "1e900000000", "1e9999", "-", "", "[" * 70_000, "['a'" * 900,
      '["\\ud800"]', "[1e900000000]"],
 )  # fmt: skip
 def test_what_may_be_a_name_stays(text: str) -> None:
@@ -133,6 +133,21 @@ def labels(path: Path, format_: str) -> list[str | None]:
         assert records["reason"].null_count == records.num_rows
         by_item |= zip(records["item"].to_pylist(), records["label"].to_pylist(), strict=True)
     return [by_item[f"i{n}"] for n in range(len(by_item))]
+
+
+def test_blanks_around_a_name_are_no_part_of_it_but_texts_stay(tmp_path: Path) -> None:
+    path = tmp_path / "e.csv"
+    path.write_text(
+        "item,judge,label,text\n i1,ann ,\u00a0yes, a text \ni1 ,\tben,007 , \n", "utf-8"
+    )
+    fields = {name: name for name in ("item", "judge", "label", "text")}
+    source = Source.model_validate({"path": path.name, "format": "csv", "fields": fields})
+    [chunk] = READERS["csv"](Opening(path, path.name)).chunks
+    records = read_records(chunk, source, path=path.name, campaign="c")
+    assert records.select([*fields]).to_pylist() == [
+        {"item": "i1", "judge": "ann", "label": "yes", "text": " a text "},
+        {"item": "i1", "judge": "ben", "label": "007", "text": None},
+    ]
 
 
 @pytest.mark.parametrize("kind", ["whole", "real", "truth", "text", "lists"])

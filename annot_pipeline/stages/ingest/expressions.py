@@ -347,10 +347,10 @@ def _lookup_step(
             value = matched
         if expression.map is None:
             return value
-        if value in exact:
-            return exact[value]
-        if answer_text(value) in answers:
-            return answers[answer_text(value)]
+        value = value.strip()
+        same = exact.get(value, answers.get(answer_text(value)))
+        if same is not None:
+            return same
         for key_pattern, result in patterns:
             if key_pattern.search(value):
                 return result

@@ -117,7 +117,7 @@ def refuse_forgotten_item(
     opened = open_export(source, export.real, export.relative, limits=limits, whole=True)
     for chunk in opened.chunks:
         for column in chunk.columns.values():
-            cells = list(filter(None, column.unique().to_pylist()))
+            cells = [cell.strip() for cell in column.unique().to_pylist() if cell]
             words = {word.strip(punctuation) for cell in cells for word in cell.split()}
             names = forgotten_among({*cells, *filter(is_distinctive, words)}, people, key)
             if names or holds_name("\n".join(cells), [name]):

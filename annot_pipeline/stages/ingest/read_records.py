@@ -90,7 +90,7 @@ def _shown(values: pa.Array) -> pa.Array:
     return pc.take(texts, encoded.indices)
 
 
-CODE_VERSION = "12"  # lists and dicts as Python writes them
+CODE_VERSION = "13"  # names and labels without blanks around them
 
 LONGEST_VALUE = 100_000
 """Bytes; a longer one is no name, label or number but something gone wrong."""
@@ -267,11 +267,14 @@ def _typed(name: str, array: pa.Array) -> Values:
         return for_each_value(array, _optional(lambda v: _one_of(v, name, ALLOWED[name])))
     if array.null_count == len(array):
         return Values(array)
-    return Values(pc.if_else(is_blank(array), pa.scalar(None, pa.string()), array))
+    text = array if name in TEXTS else pc.utf8_trim_whitespace(array)
+    return Values(pc.if_else(is_blank(array), pa.scalar(None, pa.string()), text))
 
 
 ANSWER_TEXTS = ("label", "truth")
 """Fields that hold an answer as text."""
+TEXTS = ("text", "source", "reference", "judge_prompt", "why")
+"""Fields that stay as they are; of names, blanks around them are no part."""
 
 PLAIN_TIME = r"^[1-9]\d{3}-\d\d-\d\d[T ]\d\d:\d\d:\d\dZ?$"
 

@@ -248,7 +248,7 @@ def _answers_among(
     for name in written.answers:
         text = written.text(name)
         included = for_each_value(
-            text, lambda value: includes(answer_text((value or "").strip())), pa.bool_()
+            text, lambda value: includes(answer_text(value or "")), pa.bool_()
         ).array
         if pa.types.is_string(fields[name].type):
             mapped = for_each_value(

@@ -56,6 +56,11 @@ def test_match_takes_group_1_and_rejects_what_does_not_match():
     assert reasons == [None, "label has no match: 'j1'", "label has no match: ''"]
 
 
+def test_map_takes_no_notice_of_blanks_around_a_cell():
+    expression = {"column": "a", "map": {"x": "1", "~^(?i:no)$": "2"}}
+    assert values(expression, {"a": [" x", "NO ", "no\t"]}) == (["1", "2", "2"], [None] * 3)
+
+
 def test_map_exact_then_patterns_in_order_then_else():
     expression = {
         "column": "a",
