@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from annot_pipeline.init import names
 from annot_pipeline.init.abstentions import abstentions, failures, without_abstentions
-from annot_pipeline.init.questions import Line, Reading
+from annot_pipeline.init.questions import Reading
 from annot_pipeline.init.table import Column
 from annot_pipeline.storage.archive import natural_key
 
@@ -90,9 +92,10 @@ def answer_as(column: Column, kind: str) -> Answer:
     column = without_abstentions(column)
     if kind == "categorical":
         fields = [("label", column.expression, labels_seen(column))]
-        return Answer(
+        answer = Answer(
             kind, fields, [column.name], None, column.answers, abstained=abstained, failed=failed
         )
+        return _in_one_spelling(answer, column)
     evidence = f"{column.n_distinct:,} different, {column.low:g} to {column.high:g}"
     n_words = round((1 - column.numeric_share) * len(column.filled))
     if n_words:
@@ -111,15 +114,28 @@ def answered(reading: Reading, answer: Answer) -> Reading:
 
 YES, NO = ("1", "true", "yes"), ("0", "false", "no")
 """Spellings of two answers."""
+TRUTH_VALUES = dict.fromkeys(YES[:2], "yes") | dict.fromkeys(NO[:2], "no")
+"""Labels of a column that holds two spellings of both."""
 
 
-def yes_or_no(column: str, labels: Mapping[str, int]) -> tuple[Line, dict[str, int]]:
-    """Return the line that maps spellings of yes and no, and the labels with their counts."""
-    spelled = {"~^(?i:true|yes|1(\\.0)?)$": "yes", "~^(?i:false|no|0(\\.0)?)$": "no"}
-    why = "1 and true are taken for one answer, and so are 0 and false"
-    counts = {"no": sum(labels.get(name, 0) for name in NO)}
-    counts["yes"] = sum(labels.get(name, 0) for name in YES)
-    return ("label", {"column": column, "map": spelled}, why), counts
+def _in_one_spelling(answer: Answer, column: Column) -> Answer:
+    """Return an answer whose labels that differ in capitals alone are one, as written most."""
+    words = TRUTH_VALUES if answer.labels.keys() == TRUTH_VALUES.keys() else {}
+    label_of: dict[str, str] = {}  # the first is the most frequent
+    spelled = {
+        name: label_of.setdefault(words.get(name, name).lower(), words.get(name, name))
+        for name in answer.labels
+    }
+    if len(label_of) == len(spelled) or not isinstance(column.expression, str):
+        return answer
+    counts, patterns = Counter[str](), {}
+    for name, label in spelled.items():
+        counts[label] += answer.labels[name]
+        pattern = re.escape(name.lower()).replace("\\ ", " ") + "(\\.0)?" * name.isdecimal()
+        patterns[f"~^(?i:{pattern})$"] = label
+    same = [f"{name} is {label}" for name, label in spelled.items() if name != label]
+    line = ("label", {"column": column.expression, "map": patterns}, ", ".join(same[:4]))
+    return replace(answer, fields=[line], labels=counts)
 
 
 def labels_seen(column: Column) -> str:

@@ -30,7 +30,6 @@ from annot_pipeline.init.answers import (
     answer_as,
     answer_in,
     scale_of,
-    yes_or_no,
 )
 from annot_pipeline.init.beliefs import weighed
 from annot_pipeline.init.cell_sets import set_answer
@@ -929,9 +928,6 @@ class _Reader:
         if any(isinstance(one, list) and len(one) > 1 for one in inner):
             return None  # several answers within one of several
         answer = answer_in(column, truth)
-        if answer and {*answer.labels} == {"0", "1", "true", "false"}:
-            line, labels = yes_or_no(column.name, answer.labels)
-            return replace(answer, fields=[line], labels=labels)
         if answer and answer.kind == "categorical" and is_scale(self.sheet, self.things, column):
             return answer_as(column, "scalar")
         return answer

@@ -45,6 +45,21 @@ def test_each_line_says_what_it_rests_on(tmp_path: Path, guess: Callable[..., Gu
     assert re.search(r"labels seen: yes \(\d+\), no \(\d+\)", text)
 
 
+def test_labels_that_differ_in_capitals_are_one(
+    tmp_path: Path, guess: Callable[..., Guess]
+) -> None:
+    def spelled(judge: int, item: int) -> str:
+        label = yes_or_no(judge, item)
+        return label.title() if judge == 1 else f" {label.upper()}" if judge == item else label
+
+    actual = guess(write_csv(tmp_path / "v.csv", crossed("judge", "item", "label", label=spelled)))
+    same = {"~^(?i:yes)$": "yes", "~^(?i:no)$": "no"}
+    assert actual.fields()["label"] == {"column": "label", "map": same}
+    assert "Yes is yes, No is no" in actual.notes
+    assert actual.facts["fates"]["used"] == 40
+    assert actual.used("label") == {("yes",), ("no",)}
+
+
 def test_a_repeat_column_stays_out_of_the_mapping(
     tmp_path: Path, guess: Callable[..., Guess]
 ) -> None:
