@@ -1,14 +1,24 @@
 -- One row is a task and an export with judgments that no export of the newest release held: their agreement
--- beyond chance, as a share of that on items without such judgments (released: 1). Of each the number of items
--- with several judgments, and over items the sum and the sum of squares. Labels and preferences differ or not,
--- z-scores by the square. Sums are of whole numbers, so that no order of rows shows.
+-- beyond chance, as a share of that on items without such judgments (released: 1). Where all judgments are new, exports
+-- of several judges are held against all others. Of each the number of items with several judgments, and over items the
+-- sum and the sum of squares. Labels and preferences differ or not, z-scores by the square. Sums are of whole numbers,
+-- so that no order of rows shows.
 -- Inputs: lineage, judgments (of this build), released (judgments of the newest release), released_exports
 -- (digests of its exports).
-WITH arrived AS (
+WITH of_several_judges AS (
+    SELECT task, source_file
+    FROM lineage
+    WHERE fate = 'used'
+    GROUP BY task, source_file
+    HAVING count(DISTINCT judge) > 1
+    QUALIFY count(*) OVER (PARTITION BY task) > 1
+),
+arrived AS (
     SELECT n.task, n.judgment_id, n.source_file
     FROM lineage AS n
     ANTI JOIN released_exports USING (source_digest)
-    WHERE n.fate = 'used' AND EXISTS (FROM released_exports)
+    LEFT JOIN of_several_judges AS s ON n.task = s.task AND n.source_file = s.source_file
+    WHERE n.fate = 'used' AND (s.task IS NOT NULL OR EXISTS (FROM released_exports))
 ),
 new_judgments AS (
     SELECT a.task, a.judgment_id, a.source_file
@@ -79,17 +89,31 @@ sums AS (
         sum(agreement::HUGEINT * agreement) AS squares
     FROM agreements
     GROUP BY task, source_file
+),
+others AS (
+    SELECT
+        *, source_file IS NULL OR NOT bool_or(source_file IS NULL) OVER of_task AS is_other
+    FROM sums
+    WINDOW of_task AS (PARTITION BY task)
+),
+sides AS (
+    SELECT
+        task, source_file, items AS new_items, agreement AS new_agreement, squares AS new_sq,
+        sum(items) FILTER (is_other) OVER of_task - if(is_other, items, 0) AS items,
+        sum(agreement) FILTER (is_other) OVER of_task - if(is_other, agreement, 0) AS agreement,
+        sum(squares) FILTER (is_other) OVER of_task - if(is_other, squares, 0) AS squares
+    FROM others
+    WINDOW of_task AS (PARTITION BY task)
 )
 SELECT
-    n.task,
-    n.source_file,
-    o.items AS released_items,
-    o.items::DOUBLE AS released_sum,
-    o.squares / o.agreement * o.items / o.agreement * o.items AS released_squares,
-    n.items AS new_items,
-    n.agreement / o.agreement * o.items AS new_sum,
-    n.squares / o.agreement * o.items / o.agreement * o.items AS new_squares
-FROM sums AS n
-JOIN sums AS o ON n.task = o.task AND o.source_file IS NULL
-WHERE n.source_file IS NOT NULL AND o.agreement > 0
-ORDER BY n.task, n.source_file
+    task,
+    source_file,
+    items::BIGINT AS released_items,
+    items::DOUBLE AS released_sum,
+    squares / agreement * items / agreement * items AS released_squares,
+    new_items,
+    new_agreement / agreement * items AS new_sum,
+    new_sq / agreement * items / agreement * items AS new_squares
+FROM sides
+WHERE source_file IS NOT NULL AND agreement > 0
+ORDER BY task, source_file

@@ -20,7 +20,7 @@ COLUMNS = {
 }  # fmt: skip
 
 
-def rows_of(tmp_path, answers, released=()):
+def rows_of(tmp_path, answers, released=(), *, exports=("old",), judges=3):
     """What the query says of answers by export: ``(export, item, answer)``, old ones of None."""
     judgments, lineage = [], []
     for n, (source, *answer) in enumerate(answers):
@@ -29,12 +29,13 @@ def rows_of(tmp_path, answers, released=()):
         lineage.append(
             {"judgment_id": str(n), "fate": "used", "task": "t"}
             | {"source_file": source or "old.csv", "source_digest": source or "old"}
+            | {"judge": f"j{n % judges}"}
         )
     inputs = {
         "judgments": pa.Table.from_pylist(judgments, pa.schema(COLUMNS.items())),
         "lineage": pa.Table.from_pylist(lineage),
         "released": pa.table({"judgment_id": pa.array(released, pa.string())}),
-        "released_exports": pa.table({"source_digest": ["old"]}),
+        "released_exports": pa.table({"source_digest": pa.array(exports, pa.string())}),
     }
     queries = Queries(Resources(), tmp_path)
     return queries.table("audit/unlike_exports", inputs).to_pylist()
@@ -91,6 +92,34 @@ def test_what_the_release_has_is_not_new(tmp_path):
     assert (row["source_file"], row["released_items"], row["new_items"]) == ("grown", 1, 1)
 
 
+def test_without_a_release_each_export_is_held_against_all_others(tmp_path):
+    """Of 13 x and 4 y .36 differ by chance; of pairs none in n, 1 of 4 in m, half in k."""
+    answers = [
+        *labels("n", "ab", "x", "x"),
+        *labels("m", "c", "x", "x"),
+        *labels("m", "d", "y", "x"),
+    ]
+    answers += [*labels("m", "f", "y", "y"), *labels("m", "i", "x", "x")]
+    answers += [*labels("k", "e", "x", "y"), *labels("k", "g", "x", "x"), *labels("k", "h", "x")]
+    rows = {row["source_file"]: row for row in rows_of(tmp_path, answers, exports=())}
+    expected = 1 - (13**2 + 4**2) / 17**2
+    of = {"n": [1, 1], "m": [1, 1 - 1 / expected, 1, 1], "k": [1 - 1 / expected, 1]}
+    assert {*rows} == {*of}
+    for export, own in of.items():
+        others = [value for name, values in of.items() if name != export for value in values]
+        row, scale = rows[export], len(others) / sum(others)
+        assert (row["new_items"], row["released_items"]) == (len(own), len(others))
+        assert row["new_sum"] == pytest.approx(scale * sum(own), rel=1e-5, abs=1e-5)
+        squares = sum((scale * value) ** 2 for value in others)
+        assert row["released_squares"] == pytest.approx(squares, rel=1e-5)
+
+
+def test_exports_of_one_judge_each_are_a_matter_of_judge_tests(tmp_path):
+    answers = [*labels("n", "ab", "x", "y"), *labels("m", "cd", "x", "x")]
+    assert rows_of(tmp_path, answers, exports=(), judges=1) == []
+    assert {row["source_file"] for row in rows_of(tmp_path, answers, exports=())} == {"n"}
+
+
 def test_without_agreement_or_items_nothing_is_compared(tmp_path):
     assert rows_of(tmp_path, labels("n", "ab", "x", "y")) == []
     differing = [*labels(None, "ab", "x", "y"), *labels("n", "cd", "x", "y")]
@@ -133,6 +162,16 @@ def test_an_export_with_shuffled_answers_stops_the_build(start_campaign, stage_c
     actual = gate(stage_campaign(bad), "unlike_exports")
     assert actual.level == "error"
     assert actual.detail.startswith("small exports/9.csv -")
+
+
+def test_a_first_build_names_its_shuffled_export(stage_campaign):
+    rng = random.Random(1)
+    exports = {f"{night}.csv": export(rng, 40 * night, shuffled=night == 1) for night in range(3)}
+    actual = gate(stage_campaign(exports), "unlike_exports")
+    assert actual.level == "error"
+    assert actual.detail.startswith("small exports/1.csv -")
+    exports["1.csv"] = export(rng, 40, shuffled=False)
+    assert gate(stage_campaign(exports), "unlike_exports").level == "pass"
 
 
 def test_some_hard_items_stop_no_build(start_campaign, stage_campaign):

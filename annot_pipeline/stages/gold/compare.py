@@ -90,7 +90,7 @@ def prevalence_changes(rows: pa.Table) -> tuple[pa.Table, list[Change]]:
 def mean_changes(rows: pa.Table, what: str) -> tuple[pa.Table, list[Change]]:
     """Return changes of mean agreement, and significant falls, largest first.
 
-    Answers that the newest release has are compared with those that are new.
+    Answers that the newest release has, or those of other exports, are compared with new ones.
 
     Parameters
     ----------
@@ -173,8 +173,8 @@ VANISHED = "vanished_judgments"
 """What is asked of a partition at a time: of all judgments at once it would hold every id."""
 
 
-BY_EXPORT = ("shifted_exports", "copied_answers")
-SINCE_RELEASE = ("vanished_by_export", "corrected_judgments", "unlike_exports", "changed_audits")
+BY_EXPORT = ("shifted_exports", "unlike_exports", "copied_answers")
+SINCE_RELEASE = ("vanished_by_export", "corrected_judgments", "changed_audits")
 """What is asked of tasks that changed alone; the second, where there is a release."""
 RELEASED = ("released", "released_lineage")
 
@@ -218,7 +218,7 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
     quality = context.campaign.settings.quality.model_dump(mode="json")
     is_same_test = release is not None and release.manifest["settings"].get("quality") == quality
     reinstated = compare("reinstated_judges", "judges")["name"].to_pylist()
-    unlike = mean_changes(by_export["unlike_exports"], "source_file")[1] if release else []
+    unlike = mean_changes(by_export["unlike_exports"], "source_file")[1]
     metrics = ReleaseChangeMetrics(
         released_version=release.version if release else None,
         judges_have_other_names=release is not None and not _same_names(context, release),
@@ -375,7 +375,7 @@ COMPARE_RELEASES = Stage(
     inputs=dict.fromkeys([*COMPARED.values(), "lineage"], ()),
     outputs=(*COMPARED, VANISHED),
     settings=(),
-    code_version="15",  # what vanished, moved or is copied by export; changed audits
+    code_version="16",  # exports of a first release are held against each other
     work=compare_releases,
     cached=False,  # the newest release is looked at anew each time
 )  # fmt: skip
