@@ -17,6 +17,11 @@ WORDS = frozenset(names.VOCABULARY["abstentions"])
 AMONG_NUMBERS = WORDS | {*names.VOCABULARY["abstentions_among_numbers"]}
 """Words that may be classes elsewhere."""
 
+CODES = frozenset(names.VOCABULARY["codes_of_no_answer"])
+"""Numbers that say it where the other numbers are a scale far from them."""
+FARTHEST, LEAST_HIGH = 5, 4
+"""A code is so many times the highest number; beside -1 stand numbers from 0 to so much or more."""
+
 OPPOSITES = {"-": "+", "--": "++"}
 """Signs that are classes where their opposite is one, too."""
 
@@ -61,13 +66,25 @@ def abstentions(counts: Mapping[str, int]) -> dict[str, int]:
     values = [value for value, word in written.items() if word not in AMONG_NUMBERS]
     are_numbers = bool(values) and all(map(NUMBER.fullmatch, values))
     words = AMONG_NUMBERS if are_numbers else WORDS
+    codes = _codes(values) if are_numbers else ()
     present = {*written.values()}
     matches = {
         value: counts[value]
         for value, word in written.items()
-        if word in words and OPPOSITES.get(word) not in present
+        if value in codes or (word in words and OPPOSITES.get(word) not in present)
     }
     return matches if len(matches) < len(counts) else {}
+
+
+def _codes(values: Collection[str]) -> list[str]:
+    """Return the numbers that mean no answer, such as 999 beside 0 to 100."""
+    numbers = {value: float(value) for value in values}
+    others = [number for number in numbers.values() if number not in CODES]
+    if not others or min(others) < 0 or max(others) == 0:
+        return []
+    least, high = FARTHEST * max(others), max(others) >= LEAST_HIGH
+    codes = {value: number for value, number in numbers.items() if number in CODES}
+    return [value for value, number in codes.items() if number >= least or (number < 0 and high)]
 
 
 def without_nan(words: Mapping[str, int], format_: str) -> dict[str, int]:

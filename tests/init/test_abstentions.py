@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pytest
@@ -107,3 +107,23 @@ def test_a_word_among_grades_leaves_them_grades(tmp_path: Path) -> None:
     header = ("worker", "prompt", "model_a", "model_b", "rating")
     with pytest.raises(ConfigError, match="holds numbers from 1 to 6: how much better"):
         guess_campaign([write_csv(tmp_path / "v.csv", [header, *rows])], tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("others", "codes", "expected"),
+    [
+        (range(101), ["-1", "999"], {"-1", "999"}),
+        (range(1, 6), ["99", "-9"], {"99", "-9"}),
+        (range(1, 6), ["99.0"], {"99.0"}),
+        (range(101), ["99", "88"], set()),  # on the scale
+        (range(2), ["-1"], set()),  # no, unclear, yes
+        (range(-2, 3), ["-1", "-9"], set()),
+        ((0,), ["99"], set()),
+        (("yes", "no"), ["-1", "99"], set()),
+    ],
+)
+def test_numbers_far_from_the_scale_that_say_no_answer(
+    others: Iterable[object], codes: list[str], expected: set[str]
+) -> None:
+    counts = dict.fromkeys([*map(str, others), *codes], 3)
+    assert {*abstentions(counts)} == expected
