@@ -37,6 +37,7 @@ from annot_pipeline.init.views import pairs_among
 from annot_pipeline.stages.ingest.present_exports import ENDINGS
 from annot_pipeline.storage.archive import natural_key
 from annot_pipeline.storage.checked_export import OwnFolders, checked_export
+from annot_pipeline.storage.marked_folder import MARKER_PREFIX
 
 
 def name_tasks(sources: list[SourceGuess], campaign: str) -> list[SourceGuess]:
@@ -291,9 +292,10 @@ def _files(
         below = sorted(
             location.rglob("*") if deep else location.iterdir(), key=lambda p: natural_key(str(p))
         )
+        marked = {path.parent for path in below if path.name.startswith(MARKER_PREFIX)}
         for path in below:
             inside = path.relative_to(location).parts
-            is_own = any(path.is_relative_to(folder) for folder in own.values())
+            is_own = not (marked | {*own.values()}).isdisjoint(path.parents)
             hidden = any(part.startswith(".") for part in inside)
             ending = path.name.lower().removesuffix(".gz")
             if not ending.endswith(ENDINGS) or is_own or hidden or not path.is_file():

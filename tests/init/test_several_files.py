@@ -128,6 +128,19 @@ def test_an_item_table_with_other_ids_is_left_out(
     assert "no column holds the ids of the judged items" in actual.notes
 
 
+def test_what_other_campaigns_wrote_is_no_export(
+    tmp_path: Path, guess: Callable[..., Guess]
+) -> None:
+    rows = crossed("judge", "item", "label", label=yes_or_no)
+    for folder in ("a/exports", "b/store/records", "b/gold/v0001"):
+        (tmp_path / "in" / folder).mkdir(parents=True)
+        write_csv(tmp_path / "in" / folder / "rows.csv", rows)
+    for marker in ("store/.annot-store", "gold/.annot-gold"):
+        (tmp_path / "in/b" / marker).touch()
+    actual = guess(tmp_path / "in")
+    assert [source.path for source in actual.settings.sources] == ["../in/a/exports/*.csv"]
+
+
 def test_subfolders_are_searched_if_a_folder_holds_no_judgments(
     tmp_path: Path, guess: Callable[..., Guess]
 ) -> None:
