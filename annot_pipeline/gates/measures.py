@@ -203,6 +203,14 @@ def hurried_judges(metrics: JudgeMetrics) -> Finding:
     ])  # fmt: skip
 
 
+def narrow_judges(metrics: JudgeMetrics) -> Finding:
+    """Return the number of judges on a much smaller scale, with their points per point."""
+    return named([
+        f"{row['task']} {row['judge']} ({row['spread']:.2g} points per point of the others)"
+        for row in metrics.narrow_judges
+    ])  # fmt: skip
+
+
 def suspected_labels(metrics: ControlMetrics) -> Finding:
     """Return the share of items that suspected judges decide, with their names."""
     details = [_counted_judges(metrics.suspected_judges), *metrics.suspicions[:1]]

@@ -14,6 +14,7 @@ from annot_pipeline.gates.measures import (
     judges_failed,
     missing_answers,
     named,
+    narrow_judges,
     of_judges_in_control,
     suspected_labels,
     unlinked_labels,
@@ -142,5 +143,12 @@ JUDGES: tuple[Gate[Any], ...] = (
         "see hurried_share, verdict and accuracy in the table judges: hurry alone proves nothing; "
         "if they are careless, mix in known answers",
         hurried_judges, warn=0,
+    ),
+    Gate(
+        "narrow_judges", JudgeMetrics, "judges",
+        "number of judges whose scores rise with those of the others, but by less than a tenth",
+        "they score on another scale, such as 0 to 1 beside 0 to 100: correct their exports; until "
+        "then z-scores and rankings by them hold, means of scores do not",
+        narrow_judges, warn=0,
     ),
 )  # fmt: skip

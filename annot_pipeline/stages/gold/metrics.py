@@ -42,6 +42,8 @@ class JudgeMetrics(StageMetrics):
     hurried_judges
         Judges who give more than half of their answers in less than a third of the typical time,
         those with the largest share first.
+    narrow_judges
+        Judges of scores on another, much smaller scale than the others'.
     """
 
     stage: ClassVar[str] = "describe_judges"
@@ -50,6 +52,7 @@ class JudgeMetrics(StageMetrics):
     failed_judges: dict[str, list[str]] = field(default_factory=dict)
     removed_judges: dict[str, Row] = field(default_factory=dict)
     hurried_judges: list[Row] = field(default_factory=list)
+    narrow_judges: list[Row] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

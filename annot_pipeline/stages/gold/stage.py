@@ -100,8 +100,9 @@ def describe_judges(context: StageContext) -> StageOutput[JudgeMetrics]:
         for row in rules
         if row["removed"]
     }
-    hurried = context.queries.table("gold/hurried_judges", judges).to_pylist()
-    metrics = JudgeMetrics(quality.alpha, missing, failed, removed, hurried)
+    noted = ("hurried_judges", "narrow_judges")
+    rows = (context.queries.table(f"gold/{name}", judges).to_pylist() for name in noted)
+    metrics = JudgeMetrics(quality.alpha, missing, failed, removed, *rows)
     return StageOutput(tables, metrics, documents)
 
 
