@@ -100,9 +100,11 @@ def describe_judges(context: StageContext) -> StageOutput[JudgeMetrics]:
         for row in rules
         if row["removed"]
     }
-    noted = ("hurried_judges", "narrow_judges")
-    rows = (context.queries.table(f"gold/{name}", judges).to_pylist() for name in noted)
-    metrics = JudgeMetrics(quality.alpha, missing, failed, removed, *rows)
+    hurried, narrow = (
+        context.queries.table(f"gold/{name}_judges", judges).to_pylist()
+        for name in ("hurried", "narrow")
+    )
+    metrics = JudgeMetrics(quality.alpha, missing, failed, removed, hurried, narrow)
     return StageOutput(tables, metrics, documents)
 
 
