@@ -87,10 +87,14 @@ SUMMED = ("item", "segment")
 """Fields of which only the last row may be no thing, but a summary of the others."""
 
 
-def with_placeholder_notes(source: SourceGuess) -> SourceGuess:
-    """Return a source with notes on judges and systems whose names stand for nobody."""
+NOBODY = {"a missing name", "a total", "a mean"}
+"""What is left out where it is a minority; of the others, such as tests, there is a note."""
+
+
+def without_placeholders(source: SourceGuess) -> SourceGuess:
+    """Return a source without rows that name nobody, and with notes on names that may not."""
     reading, sheet = source.reading, sheet_of(source.group.samples)
-    notes = [*reading.notes]
+    notes, where = [*reading.notes], [*reading.where]
     for field_, column, _ in reading.lines:
         words = FIELDS.get(field_, {})
         counts = sheet[column].counts if words and column in sheet.names else {}
@@ -102,10 +106,15 @@ def with_placeholder_notes(source: SourceGuess) -> SourceGuess:
         looks = {value: words[word] for value, word in plain.items() if word in words}
         if looks and len(looks) < len(counts):
             texts = [f"{v} ({counted(counts[v], 'row')}) looks like {looks[v]}" for v in looks]
-            condition = flow({"column": column, "not": sorted(looks)})
-            line = f"{condition} in where" if reading.where else f"where: [{condition}]"
-            notes.append(f"{first_of(texts, 5)}: {line} leaves these rows out")
-    return replace(source, reading=replace(reading, notes=notes))
+            condition = {"column": column, "not": sorted(looks)}
+            line = flow(condition)
+            line = f"{line} in where" if reading.where else f"where: [{line}]"
+            note = f"{line} leaves these rows out"
+            n_rows = sum(counts[value] for value in looks)
+            if NOBODY.issuperset(looks.values()) and 2 * n_rows <= sum(counts.values()):
+                where, note = [*where, condition], "left out by where"
+            notes.append(f"{first_of(texts, 5)}: {note}")
+    return replace(source, reading=replace(reading, notes=notes, where=where))
 
 
 ROWS_IN_ALL = 4_000_000
@@ -345,7 +354,7 @@ def _sort_files(
         if is_open:
             rest.append((group, is_open[0].text, is_open[0], sources[0]))
         else:
-            files.sources += map(with_placeholder_notes, sources)
+            files.sources += map(without_placeholders, sources)
     _leave_out_derived(files, root)
     rest = _offering_files(rest)
     for group, why, question, draft in rest:

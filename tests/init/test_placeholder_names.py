@@ -30,9 +30,12 @@ def judged_by(*judges: str) -> list[tuple[object, ...]]:
 )  # fmt: skip
 def test_a_judge_that_is_nobody(tmp_path: Path, guess: Guesses, name: str, look: str) -> None:
     actual = guess(write_csv(tmp_path / "v.csv", judged_by("ada", "bea", name)))
-    condition = f"where: [{{column: worker, not: [{name}]}}]"
-    note = f"{name} (12 rows) looks like {look}: {condition} leaves these rows out"
+    is_nobody = look == "a missing name"
+    done = f"where: [{{column: worker, not: [{name}]}}] leaves these rows out"
+    note = f"{name} (12 rows) looks like {look}: {'left out by where' if is_nobody else done}"
     assert note in actual.notes.replace(f'["{name}"]', f"[{name}]")
+    assert actual.facts["fates"]["filtered"] == 12 * is_nobody
+    assert actual.used("judge") == {("ada",), ("bea",), *([] if is_nobody else [(name,)])}
 
 
 @pytest.mark.parametrize("judges", [("ada", "testa", "protester"), ("test1", "test2", "test3")])
@@ -45,11 +48,16 @@ def test_a_last_row_of_totals(tmp_path: Path, guess: Guesses) -> None:
     header, *rows = [(item, judge, label) for judge, item, label in judged_by("ada", "bea")]
     end = ("Total", 2, 24)
     actual = guess(write_csv(tmp_path / "v.csv", [header, *rows, end]))
-    assert (
-        "Total (1 row) looks like a total: where: [{column: item_id, not: [Total]}]" in actual.notes
-    )
+    assert "Total (1 row) looks like a total: left out by where" in actual.notes
+    assert (actual.facts["fates"]["filtered"], len(actual.used("item"))) == (1, 12)
     within = write_csv(tmp_path / "w.csv", [header, end, *rows])
     assert "looks like" not in guess_campaign([within], tmp_path)
+
+
+def test_most_rows_are_never_left_out(tmp_path: Path, guess: Guesses) -> None:
+    actual = guess(write_csv(tmp_path / "v.csv", judged_by("ada", "unknown", "?")))
+    assert "leaves these rows out" in actual.notes
+    assert actual.facts["fates"]["used"] == 36
 
 
 def test_a_system_for_practice(tmp_path: Path, guess: Guesses) -> None:
