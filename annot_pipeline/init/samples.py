@@ -75,7 +75,8 @@ def read_rows(sample: Sample, limit: int) -> Sample:
         unreadable.update(r.partition(":")[0] for r in chunk.problem.to_pylist() if r)
         is_whole = is_whole and n_rows + len(chunk) <= limit
         if chunk.columns:
-            table = pa.table(chunk.columns).filter(pc.is_null(chunk.problem))
+            cells = {name: pc.utf8_trim_whitespace(c) for name, c in chunk.columns.items()}
+            table = pa.table(cells).filter(pc.is_null(chunk.problem))
             tables.append(table.slice(0, limit - n_rows))
             n_bytes += table.nbytes
         n_rows += len(chunk)

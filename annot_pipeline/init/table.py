@@ -41,9 +41,8 @@ class Column:
     def __init__(self, name: str, expression: Any, values: pa.ChunkedArray) -> None:
         self.name = name
         self.expression = expression
-        names = pc.utf8_trim_whitespace(values)
-        blank = pc.fill_null(pc.equal(names, ""), True)
-        self.filled: pa.ChunkedArray = names.filter(pc.invert(blank))
+        blank = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(values), ""), True)
+        self.filled: pa.ChunkedArray = values.filter(pc.invert(blank))
         self.n_blank: int = len(values) - len(self.filled)
 
     @cached_property
