@@ -48,6 +48,8 @@ class Answer:
         What people should know.
     abstained, failed
         Values that are no answers, and texts of failed answers, with their counts.
+    strength
+        The numbers that say that b, and that a, is better without doubt.
     """
 
     kind: str
@@ -58,6 +60,7 @@ class Answer:
     notes: tuple[str, ...] = ()
     abstained: Mapping[str, int] = field(default_factory=dict)
     failed: Mapping[str, int] = field(default_factory=dict)
+    strength: tuple[float, float] | None = None
 
 
 def kind_of(column: Column, truth: Column | None) -> str | None:

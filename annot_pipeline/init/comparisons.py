@@ -327,10 +327,14 @@ def _graded(sheet: Sheet, pairs: list[Pair], strength: Sequence[str]) -> Answer:
     """Return how much better one of two is, as an option says: a column, and both ends."""
     column, ends = sheet[strength[0]], strength[1:]
     things = [p for p in pairs if not p.is_rank]
-    if not things or len(ends) != 2:
+    if not things or len(ends) != 2 or not all(map(NUMBER.fullmatch, ends)):
         raise NoJudgmentsError("--strength needs COLUMN,B,A and columns of two sides")
-    fields: list[Line] = [("strength", column.expression, f"{ends[0]}: b is better; {ends[1]}: a")]
-    return _sides_of(sheet, things[0], fields, [column.name])
+    evidence, (low, high) = f"{column.low:g} to {column.high:g}", map(float, ends)
+    if {*column.numbers} <= {low, high}:  # one of two is better, and nothing says how much
+        sides = column.mapping | {"map": dict(zip(ends, "ba", strict=True))}
+        return _sides_of(sheet, things[0], [("preference", sides, evidence)], [column.name])
+    line: Line = ("strength", column.expression, evidence)
+    return replace(_sides_of(sheet, things[0], [line], [column.name]), strength=(low, high))
 
 
 def _answers(choice: Choice) -> list[Column]:

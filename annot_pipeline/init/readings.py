@@ -453,8 +453,6 @@ class _Reader:
         by_column = [(self.sheet[a.columns[-1]], a) for a in answers]
         readings = self._by_question(by_column, [*task, *lines], tasks)
         readings = [self._whole_segment(r, segment) if segment else r for r in readings]
-        if ends := self.by_role.get("strength", ())[1:]:
-            readings = [replace(r, strength=(float(ends[0]), float(ends[1]))) for r in readings]
         if not pair or len(compared_rows(self.sheet, pair)) >= MOSTLY_PAIRS * len(self.sheet):
             return readings
         side = self.sheet[pair[0]]  # blank in rows of another question
@@ -1106,7 +1104,7 @@ class _Reader:
             "", [*lines, *answer.fields], answer.kind, answer.scale, answer.labels,
             tasks=[*tasks], columns=[*answer.columns], each=dict(self.view.each),
             abstained=without_nan(answer.abstained, self.format), failed=dict(answer.failed),
-            notes=[*answer.notes],
+            notes=[*answer.notes], strength=answer.strength,
         )  # fmt: skip
 
     def _finished(self, reading: Reading, judge_line: Line) -> Reading:

@@ -359,6 +359,29 @@ def test_other_answers_still_need_a_judge(tmp_path: Path) -> None:
         guess_campaign([path], tmp_path)
 
 
+@pytest.mark.parametrize("values", [(-3, 0, 3), (0, 1)])
+def test_numbers_for_both_sides_are_read_as_the_answer_says(
+    tmp_path: Path, guess: Guesses, values: tuple[int, ...]
+) -> None:
+    header = ("judge", "prompt", "system_a", "system_b", "winner")
+    path = write_csv(tmp_path / "v.csv", battles(header, values))
+    with pytest.raises(OpenError) as caught:
+        guess_campaign([path], tmp_path)
+    first, second = caught.value.questions[0].options
+    assert [option.by_role["strength"][1:] for option in (first, second)] == [
+        (str(values[-1]), str(values[0])), (str(values[0]), str(values[-1]))
+    ]  # fmt: skip
+    actual = guess(path, **{role: ",".join(names) for role, names in second.by_role.items()})
+    assert actual.facts["fates"]["used"] == 60
+    assert actual.task_kinds == {"*": "pairwise"}
+    if len(values) == 2:  # nothing says how much better
+        assert actual.fields()["preference"]["map"] == {"0": "b", "1": "a"}
+        assert actual.used("preference") == {("a",), ("b",)}
+    else:
+        assert actual.settings.sources[0].strength == (-3, 3)
+        assert actual.used("preference", "strength") == {("a", "1"), ("tie", "0.5"), ("b", "0")}
+
+
 @pytest.mark.parametrize("values", [(1.01, 1.5, 1.99), (-3, 0, 2), (1, 4, 7)])
 def test_how_much_better_one_is_needs_the_ends_of_the_scale(
     tmp_path: Path, values: tuple[float, ...]
