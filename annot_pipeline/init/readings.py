@@ -29,6 +29,7 @@ from annot_pipeline.init.answers import (
     Answer,
     answer_as,
     answer_in,
+    kind_of,
     scale_of,
 )
 from annot_pipeline.init.beliefs import weighed
@@ -53,6 +54,7 @@ from annot_pipeline.init.questions import (
 from annot_pipeline.init.roles import Candidate, Pairing
 from annot_pipeline.init.table import Choice, Column, Sheet, rounded
 from annot_pipeline.init.views import MOST_COLUMNS, OVER, View, grid_view, pairs_among, parsed
+from annot_pipeline.init.written_numbers import with_numbers
 
 MTURK_ANSWER, MTURK_INPUT = "Answer.", "Input."
 SHOWN_COLUMNS = 40
@@ -102,7 +104,8 @@ def read_columns(sheet: Sheet, by_role: ColumnsByRole) -> None:
                 shown = ", ".join(sheet.names[:SHOWN_COLUMNS])
                 problem = Problem(option, "no such column", allowed=shown)
                 raise ConfigError("an answer names a column that is not there", [problem])
-            if what := _contradiction(len(sheet), role, sheet[name]):
+            column = (with_numbers(sheet, name) if role == "score" else sheet)[name]
+            if what := _contradiction(len(sheet), role, column):
                 raise ConfigError("an answer contradicts the data", [Problem(option, what)])
 
 
@@ -868,7 +871,11 @@ class _Reader:
         by_kind = {"categorical": self.named("label"), "scalar": self.named("score")}
         by_option = [(self.sheet[n], kind) for kind, named in by_kind.items() for n in named]
         if by_option:
-            return [(column, answer_as(column, kind)) for column, kind in by_option]
+            return [
+                (column, answer_as(with_numbers(self.sheet, column.name)[column.name], kind))
+                if kind == "scalar" else (column, answer_as(column, kind))
+                for column, kind in by_option
+            ]  # fmt: skip
         truth = next(iter(self.choice.with_role("truth")), None)
         if self.is_mturk:
             return self._mturk_answers(truth)
@@ -926,8 +933,12 @@ class _Reader:
         if any(isinstance(one, list) and len(one) > 1 for one in inner):
             return None  # several answers within one of several
         answer = answer_in(column, truth)
-        if answer and answer.kind == "categorical" and is_scale(self.sheet, self.things, column):
-            return answer_as(column, "scalar")
+        sheet = with_numbers(self.sheet, column.name)
+        numbers = sheet[column.name]
+        if numbers.expression != column.expression and kind_of(numbers, truth) == "scalar":
+            return answer_as(numbers, "scalar")
+        if answer and answer.kind == "categorical" and is_scale(sheet, self.things, numbers):
+            return answer_as(numbers, "scalar")
         return answer
 
     def _chosen(self, found: list[Candidate]) -> list[Candidate]:

@@ -1,52 +1,88 @@
-"""Numbers with a decimal comma, or a percent sign, are read as numbers."""
+"""Guessed campaigns: scores that stand in texts."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 
-import pyarrow.compute as pc
 import pytest
 
-from annot_pipeline.init.samples import sheet_of
-from annot_pipeline.init.sniff import read_sample
-from annot_pipeline.init.views import rows_view
 from tests.init.conftest import Guess, write_csv
 
 Guesses = Callable[..., Guess]
+WORDS = ("Bad", "Poor", "Fair", "Good", "Excellent")
+HEADER = ("id", "model", "judge", "rating")
 
 
-def rated(path: Path, *header: str, score: Callable[[int], str]) -> Path:
-    """Three judges of two systems on 12 segments, and how long they took."""
-    rows = [
-        (s, "AB"[a], f"j{j}", score(s * 37 + a * 11 + j), 5 + (s + j) % 40)
-        for s in range(12) for a in range(2) for j in range(3)
-    ]  # fmt: skip
-    return write_csv(path, [header, *rows], delimiter=";")
-
-
-def test_decimal_commas_are_scores_and_seconds_are_none(tmp_path: Path, guess: Guesses) -> None:
-    header = ("Segment", "System", "Prüfer", "Note", "Zeit")
-    path = rated(tmp_path / "v.csv", *header, score=lambda n: f"{n % 90},{n % 10}" if n else "41")
-    actual = guess(path)
-    assert actual.fields() | {"judge": "Prüfer", "seconds": "Zeit"} == actual.fields()
-    scores = actual.judgments.sort_by("source_row")["score"].to_pylist()
-    assert scores[:3] == [41.0, 1.1, 2.2]
-    assert actual.settings.tasks[0].scale == (0, 100)
-
-
-def test_percent_signs(tmp_path: Path, guess: Guesses) -> None:
-    header = ("segment", "system", "judge", "score", "seconds")
-    actual = guess(rated(tmp_path / "v.csv", *header, score=lambda n: f"{n % 101} %"))
-    assert actual.settings.tasks[0].scale == (0, 100)
-    assert pc.max(actual.judgments["score"]).as_py() == 97
+def rated(written: Callable[[int], str], *, seed: int = 5) -> list[tuple[object, ...]]:
+    """Scores of 1 to 5, near each other on an item, as somebody writes them."""
+    rng = random.Random(seed)
+    rows: list[tuple[object, ...]] = [HEADER]
+    for item in range(40):
+        truth = rng.randint(1, 5)
+        for model in "AB":
+            for judge in ("j1", "j2", "j3"):
+                score = min(5, max(1, truth + rng.randint(-1, 1)))
+                rows.append((item, f"model {model}", judge, written(score)))
+    return rows
 
 
 @pytest.mark.parametrize(
-    "cells",
-    [("1,2", "3", "2,4"), ("1,234", "2,100", "13,000"), ("1,2,3", "4", "1,5"), ("a,1", "2,1")],
+    ("written", "pattern"),
+    [
+        (lambda s: f"{s}/5", "^{}/5$"),
+        (lambda s: f"[[{s}]]", r"^\[\[{}\]\]$"),
+        (lambda s: f"Rating: {s}", "^Rating: {}$"),
+        (lambda s: f"{s} star{'s' * (s > 1)}", "^{} stars?$"),
+        (lambda s: f"{s} out of 5", "^{} out of 5$"),
+        (lambda s: f"{s} - {WORDS[s - 1]}", r"^{}\D"),
+        (lambda s: f"{s} ({WORDS[s - 1]})", r"^{}\D"),
+    ],
 )
-def test_lists_and_thousands_are_no_decimals(tmp_path: Path, cells: tuple[str, ...]) -> None:
-    header = ("segment", "system", "judge", "answer", "seconds")
-    path = rated(tmp_path / "v.csv", *header, score=lambda n: cells[n % len(cells)])
-    assert rows_view(sheet_of([read_sample(path)])).sheet.expressions == {}
+def test_scores_in_texts(
+    tmp_path: Path, guess: Guesses, written: Callable[[int], str], pattern: str
+) -> None:
+    actual = guess(write_csv(tmp_path / "v.csv", rated(written)))
+    match = pattern.replace("{}", r"(\d+(?:\.\d+)?)")
+    assert actual.fields()["score"] == {"column": "rating", "match": match}
+    assert actual.facts["fates"]["used"] == 240
+    assert actual.used("score") == {(str(score),) for score in range(1, 6)}
+
+
+def test_texts_without_a_number_are_failed_answers(tmp_path: Path, guess: Guesses) -> None:
+    rows = rated(lambda score: f"{score}/5")
+    rows[7::40] = [(*row[:3], "ERROR") for row in rows[7::40]]
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    assert actual.settings.sources[0].failed == ("ERROR",)
+    assert actual.facts["fates"] | {"used": 234, "unscored": 6} == actual.facts["fates"]
+
+
+def test_an_answer_says_that_texts_hold_scores(tmp_path: Path, guess: Guesses) -> None:
+    rows = [
+        (*row[:3], f"{n * 7 % 5 + 1}/5" if n else "verdict") for n, row in enumerate(rated(str))
+    ]
+    path = write_csv(tmp_path / "v.csv", rows)
+    assert guess(path, score="verdict").facts["fates"]["used"] == 240
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        lambda s: f"class-{s}",
+        lambda s: f"{s}. {('Sports', 'Politics', 'Economy', 'Art', 'Other')[s - 1]}",
+    ],
+)
+def test_numbered_classes_stay_labels(
+    tmp_path: Path, guess: Guesses, written: Callable[[int], str]
+) -> None:
+    """Those who differ choose any other class."""
+    rng = random.Random(3)
+    rows: list[tuple[object, ...]] = [("id", "judge", "category")]
+    for item in range(60):
+        truth = rng.randint(1, 5)
+        labels = [truth if rng.random() < 0.7 else rng.randint(1, 5) for _ in range(4)]
+        rows += [(item, f"j{n}", written(label)) for n, label in enumerate(labels)]
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    assert actual.fields()["label"] == "category"
+    assert len(actual.used("label")) == 5
