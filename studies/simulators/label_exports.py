@@ -68,8 +68,8 @@ def _label(classes: Sequence[str], code: int, damage: str) -> str:
         return label[:1] + NOT_UTF8 + label[1:]
     if damage == "other case" and label.upper() not in classes:
         return label.upper()
-    if damage in ("trailing blank", "other case"):  # a name without case can only gain a blank
-        return label + " "
+    if damage in ("full stop", "other case"):  # a name without case can only gain a stop
+        return f"{label}."
     return label
 
 

@@ -25,7 +25,7 @@ from annot_pipeline.errors import ConfigError, Problem
 SKILLS = ("good", "careless", "biased")
 ORIGINS = ("new", "correction", "repeat")
 DAMAGES = (
-    "blank judge", "blank label", "unknown class", "trailing blank", "other case", "not UTF-8",
+    "blank judge", "blank label", "unknown class", "full stop", "other case", "not UTF-8",
     "torn row",
 )  # fmt: skip
 """What can be wrong with a row; each alone makes it no judgment."""
