@@ -214,11 +214,11 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
     one_sided = context.queries.table("audit/one_sided_judges", _inputs(context, "judgments"))
     agreement, falls = agreement_changes(changes["agreement_changes"])
     prevalence, shifts = prevalence_changes(changes["prevalence_changes"])
-    drift, falls_of_models = mean_changes(changes["model_drift"], "judge")
+    changes["model_drift"], falls_of_models = mean_changes(changes["model_drift"], "judge")
     quality = context.campaign.settings.quality.model_dump(mode="json")
     is_same_test = release is not None and release.manifest["settings"].get("quality") == quality
     reinstated = compare("reinstated_judges", "judges")["name"].to_pylist()
-    unlike = mean_changes(by_export["unlike_exports"], "source_file")[1]
+    _, unlike = mean_changes(by_export["unlike_exports"], "source_file")
     metrics = ReleaseChangeMetrics(
         released_version=release.version if release else None,
         judges_have_other_names=release is not None and not _same_names(context, release),
@@ -243,7 +243,6 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
         unlike_exports=[fall for fall in unlike if fall["low"] > 1.5 * fall["change"]],
     )
     tables = changes | {"agreement_changes": agreement, "prevalence_changes": prevalence}
-    tables["model_drift"] = drift
     return StageOutput(tables, metrics)
 
 

@@ -100,11 +100,8 @@ def describe_judges(context: StageContext) -> StageOutput[JudgeMetrics]:
         for row in rules
         if row["removed"]
     }
-    hurried, narrow = (
-        context.queries.table(f"gold/{name}_judges", judges).to_pylist()
-        for name in ("hurried", "narrow")
-    )
-    metrics = JudgeMetrics(quality.alpha, missing, failed, removed, hurried, narrow)
+    noted = [context.queries.table(f"gold/{n}_judges", judges) for n in ("hurried", "narrow")]
+    metrics = JudgeMetrics(quality.alpha, missing, failed, removed, *(t.to_pylist() for t in noted))
     return StageOutput(tables, metrics, documents)
 
 
