@@ -483,7 +483,7 @@ def _is_once(column: Column) -> bool:
 
 
 def _alike(sheet: Sheet) -> list[str]:
-    """Return the columns that share a small alphabet of answers."""
+    """Return the columns that share a small alphabet of answers, and their like with numbers."""
     offered = [
         name
         for name in sheet.names
@@ -505,7 +505,12 @@ def _alike(sheet: Sheet) -> list[str]:
             >= OVERLAP * max(len(values) * (not is_bare), sheet[name].n_distinct)
         ]
         best = max(best, alike, key=len)
-    return best
+    form_of = {
+        name: re.sub(r"\d+", "#", name)
+        for name in sheet.names if all(map(views.NUMBER.fullmatch, sheet[name].counts))
+    }  # fmt: skip
+    forms = {form_of[name] for name in best if name in form_of} - {*best}
+    return [name for name in sheet.names if name in best or form_of.get(name) in forms]
 
 
 def question_lines(questions: Sequence[str]) -> list[Line]:

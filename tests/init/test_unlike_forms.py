@@ -431,3 +431,16 @@ def test_counts_of_nothing_named_are_asked_about(tmp_path: Path) -> None:
     rows = [("option", "votes"), ("mGPT", 20), ("xBERT", 3), ("Llama", 4)]
     path = write_csv(tmp_path / "votes.csv", rows)
     assert asked(path, votes="votes", label="option")[0] == "item"
+
+
+@pytest.mark.parametrize("between", [".", ","])
+def test_numbered_columns_of_numbers_are_asked_about_as_one(tmp_path: Path, between: str) -> None:
+    """Of fine scales hardly any value stands in two columns."""
+    rows = [("stimulus", "VP01", "VP02", "VP03", "VP04")]
+    rows += [
+        (f"s{i}", *(f"{1 + (7 * i + k * k) % 4}{between}{(3 * i * k + k) % 10}" for k in range(4)))
+        for i in range(12)
+    ]
+    role, text = asked(write_csv(tmp_path / "v.csv", rows, delimiter=";"))
+    assert role == "judge"
+    assert "answers in VP01, VP02, VP03, VP04." in text
