@@ -50,8 +50,8 @@ def failures(counts: Mapping[str, int]) -> dict[str, int]:
 
 
 def failed_entries(texts: Mapping[str, int]) -> list[str]:
-    """Return the entries of ``failed``: texts without the spaces around them, or patterns."""
-    written = as_written(texts)
+    """Return the entries of ``failed``: texts, or patterns."""
+    written = sorted(texts)
     if len(written) <= MOST_TEXTS:
         return written
     starts = (FAILED_AMONG_NUMBERS.match(text) for text in written)
@@ -90,7 +90,7 @@ def _codes(values: Collection[str]) -> list[str]:
 def without_nan(words: Mapping[str, int], format_: str) -> dict[str, int]:
     """Return words without those of NaN, which typed formats have for failed answers."""
     is_typed = format_ in TYPED_FORMATS
-    return {word: n for word, n in words.items() if not (is_typed and word.strip() in NAN)}
+    return {word: n for word, n in words.items() if not (is_typed and word in NAN)}
 
 
 def without_abstentions(column: Column) -> Column:
@@ -106,14 +106,9 @@ def without(column: Column, values: Collection[str]) -> Column:
     return Column(column.name, column.expression, column.filled.filter(pc.invert(is_word)))
 
 
-def as_written(words: Mapping[str, int]) -> list[str]:
-    """Return the words for ``abstain``: without the spaces around them, sorted."""
-    return sorted({value.strip() for value in words})
-
-
 def abstained_note(words: Mapping[str, int]) -> str:
     """Return the comment of ``abstain``."""
-    text = ", ".join(f"{value.strip()} ({count:,})" for value, count in words.items())
+    text = ", ".join(f"{value} ({count:,})" for value, count in words.items())
     what = "it if it is an answer" if len(words) == 1 else "those that are answers"
     return f"no answers: {text}; remove {what}"
 
@@ -121,7 +116,7 @@ def abstained_note(words: Mapping[str, int]) -> str:
 def failed_note(texts: Mapping[str, int]) -> str:
     """Return the comment of ``failed``."""
     in_order = sorted(texts.items(), key=lambda pair: (-pair[1], pair[0]))
-    text = ", ".join(f"{value.strip()} ({count:,})" for value, count in in_order[:MOST_TEXTS])
+    text = ", ".join(f"{value} ({count:,})" for value, count in in_order[:MOST_TEXTS])
     more = f" and {len(texts) - MOST_TEXTS:,} more" if len(texts) > MOST_TEXTS else ""
     return f"failed answers: {text}{more}; remove what is an answer"
 

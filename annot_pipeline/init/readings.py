@@ -19,7 +19,6 @@ from annot_pipeline.errors import ConfigError, Problem, first_of
 from annot_pipeline.init import names, optional_fields, rankings, roles
 from annot_pipeline.init.abstentions import (
     abstentions,
-    as_written,
     without_abstentions,
     without_nan,
 )
@@ -1155,7 +1154,7 @@ class _Reader:
             reading = optional_fields.with_failure_flags(choice, reading)
         unmapped = unmapped_note(self._unmapped(choice))
         reading.notes = [*reading.notes, *self.notes, *doubts, *unmapped]
-        reading.abstain = as_written(reading.abstained)
+        reading.abstain = sorted(reading.abstained)
         reading.questions = [*self.questions, *reading.questions]
         reading.paths = [name for name in sheet.names if name != OVER]
         reading.weighed = weighed(self.pairs, self.candidates)

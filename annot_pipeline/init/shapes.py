@@ -367,13 +367,14 @@ def by_judge(
             raise NoJudgmentsError(text, question=Question("item", text, options))
         notes = ["no column names the items: the number of the row does"]
     is_fine = not answers.is_whole or len(answers.numbers) > MOST_LABELS
-    is_score = answers.numeric_share == 1 and is_fine
+    spelled = views.number_in(answers).get("{rater}")  # with a decimal comma
+    is_score = bool(spelled) or (answers.numeric_share == 1 and is_fine)
     matched = [name for name in sheet.names if fnmatchcase(name, pattern)]
     each: Any = {"columns": pattern} if matched == [*columns] else [*columns]
     lines: list[Line] = [
         ("judge", {"value": "{rater}"}, "the name of the column"),
         ("item", {"row": True} if item in (None, "row") else item, ""),
-        ("score" if is_score else "label", "{rater}", ""),
+        ("score" if is_score else "label", spelled or "{rater}", ""),
     ]  # fmt: skip
     gold = next((n for n in rest if "truth" in names.roles(n)), None)
     if gold and not is_score and sheet[gold].counts.keys() & values:
@@ -390,7 +391,7 @@ def by_judge(
 def _together(sheet: Sheet, columns: Sequence[str]) -> Column:
     """Return the cells of several columns as one."""
     cells = [chunk for name in columns for chunk in sheet.table.column(name).chunks]
-    return Column("", "", pa.chunked_array(cells, pa.string()))
+    return Column("{rater}", "{rater}", pa.chunked_array(cells, pa.string()))
 
 
 def _are_classes(answers: Column) -> bool:

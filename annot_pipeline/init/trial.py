@@ -19,7 +19,6 @@ from annot_pipeline.exports.raw_rows import RawRows
 from annot_pipeline.init import names
 from annot_pipeline.init.abstentions import (
     abstentions,
-    as_written,
     failed_entries,
     failures,
     without_nan,
@@ -223,8 +222,8 @@ def _with_values(reading: Reading, group: Group, sheet: Sheet) -> Reading:
     for column in (c for e in answers[:1] for c in columns_of(e, reading.each, sheet.names)):
         counts.update(sheet[column].counts)
     words = without_nan(abstentions(counts), group.first.format)
-    words = {v: n for v, n in words.items() if v.strip() not in reading.abstain}
-    abstain = [*reading.abstain, *as_written(words)]
+    words = {v: n for v, n in words.items() if v not in reading.abstain}
+    abstain = [*reading.abstain, *sorted(words)]
     reading = replace(reading, abstain=abstain, abstained=words, failed=failures(counts))
     if not reading.has("text"):
         used = used_columns(reading, sheet.names)

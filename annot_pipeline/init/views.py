@@ -205,7 +205,7 @@ def rows_view(sheet: Sheet) -> View:
     for name in sheet.names:
         cells = [parsed(cell) for cell in sheet[name].filled.slice(0, CELLS_LOOKED_AT).to_pylist()]
         if cells and all(isinstance(cell, str) and NUMBER.fullmatch(cell) for cell in cells):
-            numbers |= _number(sheet[name])
+            numbers |= number_in(sheet[name])
         if not cells or not all(map(_is_record, cells)):
             continue
         paths = _paths_of(cells)
@@ -232,7 +232,7 @@ def rows_view(sheet: Sheet) -> View:
     return View("rows", Sheet(parts, expressions | numbers), sheet)
 
 
-def _number(column: Column) -> dict[str, Any]:
+def number_in(column: Column) -> dict[str, Any]:
     """Return the expression of numbers with a decimal comma or a percent sign; {} for others.
 
     Few different ones with a comma may be lists of two, in order: 3,0 is none.
