@@ -305,6 +305,10 @@ class Candidate:
         return self.in_things > 0 and self.in_judges > 0 and not self.is_fixed
 
 
+DIFFERS = 0.1
+"""Share of things in which a column differs that is no truth of them, whatever it is called."""
+
+
 def answer_columns(
     choice: Choice,
     thing: Sequence[str],
@@ -325,6 +329,8 @@ def answer_columns(
     filled = {_form(c.name) for c in choice.offered() if len(c.filled) > c.n_blank}
     for column in choice.offered():
         roles = names.roles(column.name)
+        if "truth" in roles and judge and thing and sheet.differing(thing, column.name) >= DIFFERS:
+            roles = {}  # as of a rubric: correct, complete, concise
         listed = re.findall(r"\w+", column.name.partition("[")[2])  # as of: Better? [Y/N]
         is_named = "answer" in roles or {*listed} >= column.counts.keys() != set()
         is_named |= _in_answers(column)

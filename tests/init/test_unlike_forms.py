@@ -434,13 +434,33 @@ def test_counts_of_nothing_named_are_asked_about(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("between", [".", ","])
-def test_numbered_columns_of_numbers_are_asked_about_as_one(tmp_path: Path, between: str) -> None:
+def test_numbered_columns_of_numbers_are_asked_about_as_one(
+    tmp_path: Path, guess: Guesses, between: str
+) -> None:
     """Of fine scales hardly any value stands in two columns."""
     rows = [("stimulus", "VP01", "VP02", "VP03", "VP04")]
     rows += [
         (f"s{i}", *(f"{1 + (7 * i + k * k) % 4}{between}{(3 * i * k + k) % 10}" for k in range(4)))
         for i in range(12)
     ]
-    role, text = asked(write_csv(tmp_path / "v.csv", rows, delimiter=";"))
+    path = write_csv(tmp_path / "v.csv", rows, delimiter=";")
+    role, text = asked(path)
     assert role == "judge"
     assert "answers in VP01, VP02, VP03, VP04." in text
+    actual = guess(path, each="VP01,VP02,VP03,VP04", judge="each")
+    assert actual.task_kinds == {"*": "scalar"}
+    assert actual.facts["fates"]["used"] == 48
+    assert {float(score) for (score,) in actual.used("score")} == {
+        float(value.replace(",", ".")) for row in rows[1:] for value in row[1:]
+    }
+
+
+def test_what_judges_of_one_thing_differ_in_is_no_truth(tmp_path: Path, guess: Guesses) -> None:
+    rows = [("id", "grader", "complete", "correct")]
+    rows += [
+        (f"i{i}", f"g{g}", ("yes", "no")[(i + g) % 3 == 0], ("yes", "no")[(i * g + g) % 4 == 0])
+        for i in range(20) for g in range(3)
+    ]  # fmt: skip
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    assert actual.used("task") == {("complete",), ("correct",)}
+    assert actual.facts["fates"]["used"] == 120
