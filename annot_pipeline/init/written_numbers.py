@@ -10,6 +10,8 @@ from annot_pipeline.init.abstentions import without_abstentions
 from annot_pipeline.init.table import Sheet
 
 NUMBER = r"(\d+(?:\.\d+)?)"
+LONGEST = 20
+"""Characters beside the number where these are all alike: sentences have more."""
 _PARTS = re.compile(rf"(?s)(\D*){NUMBER}(\D.*)?")
 
 
@@ -29,10 +31,11 @@ def with_numbers(sheet: Sheet, name: str) -> Sheet:
     before, numbers, after = zip(*(m.groups("") for m in matches if m), strict=True)
     start, ends = re.escape(before[0]), {end.removesuffix("s") for end in after}
     is_worded = not any(before) and len({*numbers}) == len(numbers) == len(ends)
-    if len({*before}) > 1 or (len(ends) > 1 and not is_worded) or len(counts) < 2:
+    is_alike = len(ends) == 1 and len(before[0] + after[0]) <= LONGEST
+    if len({*before}) > 1 or not (is_alike or is_worded) or len(counts) < 2:
         return sheet
     plural = "s?" * any(end.endswith("s") for end in after)
-    end = r"\D" if len(ends) > 1 else f"{re.escape(ends.pop())}{plural}$"
+    end = r"\D" if not is_alike else f"{re.escape(ends.pop())}{plural}$"
     pattern = f"^{start}{NUMBER}{end}".replace("\\ ", " ")
     find = re.compile(pattern)
     parts = []

@@ -367,7 +367,7 @@ def test_numbers_for_both_sides_are_read_as_the_answer_says(
     path = write_csv(tmp_path / "v.csv", battles(header, values))
     with pytest.raises(OpenError) as caught:
         guess_campaign([path], tmp_path)
-    first, second = caught.value.questions[0].options
+    first, second, _ = caught.value.questions[0].options
     assert [option.by_role["strength"][1:] for option in (first, second)] == [
         (str(values[-1]), str(values[0])), (str(values[0]), str(values[-1]))
     ]  # fmt: skip
@@ -648,9 +648,9 @@ def test_numbers_for_sides_are_asked_about_and_the_answer_builds(
     assert chosen["strength"] == ("choice", "1", "0")
     by_role = {role: ",".join(names) for role, names in chosen.items()}
     actual = guess(path, judge="anonymous", **by_role)
-    assert (actual.fields()["item_a"], actual.fields()["strength"]) == ("left_id", "choice")
-    assert actual.settings.sources[0].strength == (1, 0)
-    assert {float(s) for (s,) in actual.used("strength")} == {0, 1}
+    assert actual.fields()["item_a"] == "left_id"
+    assert actual.fields()["preference"] == {"column": "choice", "map": {"1": "b", "0": "a"}}
+    assert actual.used("preference") == {("a",), ("b",)}
 
 
 def test_pairs_of_a_file_without_header_are_asked_about(tmp_path: Path) -> None:
