@@ -51,7 +51,7 @@ def failures(counts: Mapping[str, int]) -> dict[str, int]:
 
 def failed_entries(texts: Mapping[str, int]) -> list[str]:
     """Return the entries of ``failed``: texts, or patterns."""
-    written = sorted(texts)
+    written = sorted(map(str.strip, texts))
     if len(written) <= MOST_TEXTS:
         return written
     starts = (FAILED_AMONG_NUMBERS.match(text) for text in written)

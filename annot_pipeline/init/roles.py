@@ -330,7 +330,8 @@ def answer_columns(
     for column in choice.offered():
         roles = names.roles(column.name)
         if "truth" in roles and judge and thing and sheet.differing(thing, column.name) >= DIFFERS:
-            roles = {}  # as of a rubric: correct, complete, concise
+            values = {*column.counts}  # as of a rubric: correct, complete, concise
+            roles = {} if sum({*c.counts} == values for c in choice.offered()) > 1 else roles
         listed = re.findall(r"\w+", column.name.partition("[")[2])  # as of: Better? [Y/N]
         is_named = "answer" in roles or {*listed} >= column.counts.keys() != set()
         is_named |= _in_answers(column)
