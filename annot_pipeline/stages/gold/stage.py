@@ -295,7 +295,7 @@ DESCRIBE_JUDGES = Stage(
     },
     outputs=("judges",),
     settings=("quality",),
-    code_version="11",  # by partition; experts of an audit have no failed answers
+    code_version="12",  # judges on a far smaller scale
     work=describe_judges,
 )  # fmt: skip
 
