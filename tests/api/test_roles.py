@@ -485,7 +485,7 @@ def test_misspelt_columns(votes):
 @pytest.mark.parametrize("infer", [annot.infer_labels, annot.dawid_skene, annot.agreement])
 def test_values_that_look_alike_are_warned_of(votes, infer):
     names = votes["answer"].map({0: "no", 1: "yes", 2: "?"})
-    frame = votes.assign(answer=np.where(votes.index % 7, names, names + " "))
+    frame = votes.assign(answer=np.where(votes.index % 7, names, names.str.upper()))
     with pytest.warns(UserWarning, match="look the same, but count as different: .*'?yes"):
         infer(frame, **NAMES)
 

@@ -585,7 +585,7 @@ def test_a_name_in_an_export_without_rows_of_the_person_is_refused(campaign, pac
 
 def test_names_that_look_like_that_of_the_person_are_told(campaign, capsys):
     """By pseudonym: they may be somebody else's."""
-    alike = {"Dora.Green": "case", "dora.green ": "a space", "dora.greenwood": "within"}
+    alike = {"Dora.Green": "case", "\uff44ora.green": "width", "dora.greenwood": "within"}
     text = "item,judge,label\n" + "".join(f"k4,{name},a\n" for name in alike)
     build(campaign, {"a.csv": ROWS, "b.csv": ALONE, "c.csv": text})
     key = judge_key(load_campaign(campaign).settings, campaign / "store")

@@ -28,7 +28,7 @@ IMAGE = '"><img src=x onerror="document.title=\'hit\'">'
 FORMULA = "=cmd|' /C calc'!A0"
 ARABIC = "مرحبا بالعالم"
 REORDERED = "\u202egnp.exe"
-LONG = "long " * 2000
+LONG = "long " * 1999 + "long."
 MARKUP = "</td></table></section><h1>no</h1>&amp;<!--"
 TEMPLATE = "{{7*7}}${7*7}javascript:alert(1)"
 HOSTILE = (SCRIPT, IMAGE, FORMULA, ARABIC, REORDERED, LONG, MARKUP, TEMPLATE)

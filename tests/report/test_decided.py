@@ -37,7 +37,7 @@ DOCUMENT = {
     "items": [{"path": "items.csv", "format": "csv",
                "fields": {"item": "item", "truth": "truth"}}],
 }  # fmt: skip
-LONG = "very " * 2000
+LONG = "very " * 1999 + "long."
 DECISIONS = {"i0": "maybe", "i1": "no", "i2": "no", "new": LONG}
 """Against the model, as a class of its own; against it; as it says; where no judgments."""
 

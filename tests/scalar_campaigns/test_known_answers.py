@@ -126,7 +126,7 @@ def test_known_answers_that_nobody_asked_for(stage: Any) -> None:
 
 
 def test_answers_are_compared_as_written(stage: Any) -> None:
-    tasks = [{"name": "*", "kind": "categorical", "labels": ["y", "Y", "y ", "n"]}]
+    tasks = [{"name": "*", "kind": "categorical", "labels": ["y", "Y", "n"]}]
     rows = known("ann", "yyyy", "yYny") + labels("ann", "yn")
     (judge,) = stage(
         rows,
