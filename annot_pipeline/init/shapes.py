@@ -101,8 +101,8 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
         return readings
     for others in _others(sheet, format_, by_role):
         return others
-    if not by_role and (found := _unnamed(sheet, format_) or _form(sheet)):
-        return found
+    if not by_role and (whole := _unnamed(sheet, format_) or _form(sheet)):
+        return whole
     if any(r.kind == "pairwise" for r in readings):
         return readings
     is_open = error is None and not any(

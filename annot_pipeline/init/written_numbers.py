@@ -42,6 +42,6 @@ def with_numbers(sheet: Sheet, name: str) -> Sheet:
     for part in sheet.parts:
         cells = part.column(name).to_pylist()
         values = [m[1] if cell and (m := find.search(cell)) else cell for cell in cells]
-        place = part.column_names.index(name)
-        parts.append(part.set_column(place, name, pa.array(values, pa.string())))
+        position = part.column_names.index(name)
+        parts.append(part.set_column(position, name, pa.array(values, pa.string())))
     return Sheet(parts, sheet.expressions | {name: {"column": column.expression, "match": pattern}})

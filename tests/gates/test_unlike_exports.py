@@ -103,10 +103,12 @@ def test_without_a_release_each_export_is_held_against_all_others(tmp_path):
     answers += [*labels("k", "e", "x", "y"), *labels("k", "g", "x", "x"), *labels("k", "h", "x")]
     rows = {row["source_file"]: row for row in rows_of(tmp_path, answers, exports=())}
     expected = 1 - (13**2 + 4**2) / 17**2
-    of = {"n": [1, 1], "m": [1, 1 - 1 / expected, 1, 1], "k": [1 - 1 / expected, 1]}
-    assert {*rows} == {*of}
-    for export, own in of.items():
-        others = [value for name, values in of.items() if name != export for value in values]
+    agreements = {"n": [1, 1], "m": [1, 1 - 1 / expected, 1, 1], "k": [1 - 1 / expected, 1]}
+    assert {*rows} == {*agreements}
+    for export, own in agreements.items():
+        others = [
+            value for name, values in agreements.items() if name != export for value in values
+        ]
         row, scale = rows[export], len(others) / sum(others)
         assert (row["new_items"], row["released_items"]) == (len(own), len(others))
         assert row["new_sum"] == pytest.approx(scale * sum(own), rel=1e-5, abs=1e-5)
