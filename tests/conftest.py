@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,10 +71,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             n_parameters[function] += 1
 
 
-@pytest.fixture(autouse=True)
-def _fixed_judge_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANNOT_KEY", KEY)
-    monkeypatch.delenv("DAGSTER_HOME", raising=False)
+@pytest.fixture(scope="session", autouse=True)
+def _fixed_judge_key() -> Iterator[None]:
+    """One key for fixtures of every scope: with a drawn one, pseudonyms differ at every run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ANNOT_KEY", KEY)
+        patch.delenv("DAGSTER_HOME", raising=False)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -214,9 +217,7 @@ def labels_builds(tmp_path_factory: pytest.TempPathFactory) -> tuple[Built, Buil
 
     folder = tmp_path_factory.mktemp("labels")
     corrected = [row | {"label": "no"} if row["item"] == "item 7" else row for row in label_rows()]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ANNOT_KEY", KEY)
-        return labels_campaign(folder), labels_campaign(folder, corrected)
+    return labels_campaign(folder), labels_campaign(folder, corrected)
 
 
 @pytest.fixture(scope="session")

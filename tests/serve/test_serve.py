@@ -226,7 +226,8 @@ def test_judgments_of_several_tasks_name_the_task(full_build):
     assert "In all rows: task " in client.get("/judgments").text
     tasks = defaultdict(set)
     for row in full_build.rows("judges"):
-        tasks[row["judge"]].add(row["task"])
+        if row["n_judgments"] > 1:  # one row has nothing in common with others
+            tasks[row["judge"]].add(row["task"])
     judge = next(name for name, own in tasks.items() if own == {"quality"})
     table = client.get("/judge", params={"judge": judge}).text.partition("<caption>Judgments")[2]
     assert "In all rows: task quality" in table.partition("</caption>")[0]
