@@ -72,7 +72,7 @@ FIGURES: dict[str, Callable[[Tables, StageRun], list[Drawn]]] = {
     "judges": lambda read, run: judge_figures(read("judges"), run.metrics(JudgeMetrics).alpha),
     "judge_tests": lambda read, _: _differences(read),
     "judge_confusion": lambda read, _: confusion_figures(
-        read("judge_confusion"), read("judge_figures"), read("prevalence")
+        read("judge_confusion"), read("judge_figures"), read("prevalence"), {}
     ),
     "prevalence": lambda read, _: prevalence_figures(read("prevalence")),
     "scores": lambda read, _: score_figures(

@@ -7,7 +7,7 @@ Used by the report and by Dagster's asset pages. What does not belong here: how 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from operator import or_
@@ -21,6 +21,7 @@ from annot_pipeline.contracts import TEXT
 from annot_pipeline.errors import counted
 from annot_pipeline.methods.labels.reliability import reliability
 from annot_pipeline.report import figures
+from annot_pipeline.report.contents import of_task
 
 MOST_TASKS = 6
 """Tasks whose figures are drawn; all of them are in the tables."""
@@ -76,7 +77,7 @@ def judge_figures(judges: pa.Table, alpha: float) -> list[Drawn]:
     return [Drawn("p against seconds a judgment", svg, f"{len(tested):,} judges")]
 
 
-def accuracy_figures(judges: Sequence[Row], n_doubted: Counter[str]) -> list[Drawn]:
+def accuracy_figures(judges: Sequence[Row], n_doubted: Mapping[str, int]) -> list[Drawn]:
     """Draw the accuracy of judges against their judgments, in tasks with most judges to doubt.
 
     Parameters
@@ -88,8 +89,7 @@ def accuracy_figures(judges: Sequence[Row], n_doubted: Counter[str]) -> list[Dra
     """
     drawings = []
     scored = [row for row in judges if row["accuracy"] is not None and row["n_judgments"]]
-    tasks = sorted({row["task"] for row in scored}, key=lambda task: (-n_doubted[task], task))
-    for task in tasks[:FEW_TASKS]:
+    for task in _most_doubted([row["task"] for row in scored], n_doubted)[:FEW_TASKS]:
         rows = [row for row in scored if row["task"] == task]
         names = ("judge", "n_judgments", "accuracy", "verdict")
         who, n, share, verdicts = ([row[name] for row in rows] for name in names)
@@ -163,13 +163,15 @@ def prevalence_figures(prevalence: pa.Table) -> list[Drawn]:
             ),
             f"{len(rows):,} classes",
         )
-        for task, of_task in first_tasks(prevalence, end=FEW_TASKS)
-        for rows in [sorted(of_task.to_pylist(), key=lambda row: row["label_order"])]
+        for task, classes in first_tasks(prevalence, end=FEW_TASKS)
+        for rows in [sorted(classes.to_pylist(), key=lambda row: row["label_order"])]
     ]
 
 
-def confusion_figures(confusion: pa.Table, judges: pa.Table, prevalence: pa.Table) -> list[Drawn]:
-    """Return the confusion matrices of the judges with most judgments, by task.
+def confusion_figures(
+    confusion: pa.Table, judges: pa.Table, prevalence: pa.Table, n_doubted: Mapping[str, int]
+) -> list[Drawn]:
+    """Draw the confusion of the busiest judges, in tasks with most judges to doubt.
 
     Parameters
     ----------
@@ -179,20 +181,21 @@ def confusion_figures(confusion: pa.Table, judges: pa.Table, prevalence: pa.Tabl
         ``task``, ``judge``, ``n_judgments``, ``accuracy``.
     prevalence
         The gold table, for the order of classes.
+    n_doubted
+        Judges to doubt, by task.
     """
-    order = dict(_class_order(prevalence))
-    busiest = dict(_busiest(judges))
     drawings = []
-    for task, table in first_tasks(confusion, end=MOST_CONFUSED):
-        rows, names = table.to_pylist(), busiest.get(task, [])
-        labels = order[task]
-        position = {label: n for n, label in enumerate(labels)}
+    tasks = pc.unique(confusion["task"].cast(TEXT)).to_pylist()
+    for task in _most_doubted(tasks, n_doubted)[:MOST_CONFUSED]:
+        labels = of_task(prevalence, task).sort_by("label_order")["label"].to_pylist()
+        scored = [r for r in of_task(judges, task).to_pylist() if r["accuracy"] is not None]
+        scored.sort(key=lambda row: (-row["n_judgments"], row["judge"]))
+        names = [row["judge"] for row in scored[:MOST_JUDGES]]
         matrices = np.full((len(names), len(labels), len(labels)), np.nan)
-        for row in rows:
+        for row in of_task(confusion, task).to_pylist():
             if row["judge"] in names:
-                at = names.index(row["judge"])
-                cell = at, position[row["true_label"]], position[row["observed_label"]]
-                matrices[cell] = row["probability"]
+                cell = labels.index(row["true_label"]), labels.index(row["observed_label"])
+                matrices[names.index(row["judge"]), *cell] = row["probability"]
         if names:
             svg = figures.confusion_svg(labels, matrices, names)
             title = f"Confusion of the busiest judges, {task}"
@@ -241,8 +244,8 @@ def ranking_figures(
         The gold table; None: only scores are drawn.
     """
     drawings = []
-    for task, of_task in first_tasks(rankings, start, end):
-        parts = headline_ranking(of_task, task)
+    for task, rows_of_task in first_tasks(rankings, start, end):
+        parts = headline_ranking(rows_of_task, task)
         for number, rows in _largest_parts(parts):
             ranked = rows[:MOST_SYSTEMS]
             method = ranked[0]["method"]
@@ -422,13 +425,6 @@ def most_frequent_reason(rows: Sequence[Row]) -> str | None:
     return min(counts, key=lambda reason: (-counts[reason], reason), default=None)
 
 
-def _class_order(prevalence: pa.Table) -> Iterator[tuple[str, list[str]]]:
-    for task, rows in first_tasks(prevalence):
-        yield task, rows.sort_by("label_order")["label"].to_pylist()
-
-
-def _busiest(judges: pa.Table) -> Iterator[tuple[str, list[str]]]:
-    for task, rows in first_tasks(judges):
-        scored = [row for row in rows.to_pylist() if row["accuracy"] is not None]
-        scored.sort(key=lambda row: (-row["n_judgments"], row["judge"]))
-        yield task, [row["judge"] for row in scored[:MOST_JUDGES]]
+def _most_doubted(tasks: Sequence[str], n_doubted: Mapping[str, int]) -> list[str]:
+    """Return the tasks, those with most judges to doubt first."""
+    return sorted({*tasks}, key=lambda task: (-n_doubted.get(task, 0), task))

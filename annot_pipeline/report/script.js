@@ -26,6 +26,23 @@
     return box.content;
   }
 
+  async function inflated(box) {
+    const bytes = Uint8Array.from(atob(box.textContent), (c) => c.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return new Response(stream);
+  }
+
+  // figures wait until every part that they are in is open
+  addEventListener("toggle", async ({ target }) => {
+    for (const waiting of target.querySelectorAll(".figures > script")) {
+      if (waiting.closest("details:not([open])")) continue;
+      const boxes = waiting.parentElement.querySelectorAll(".wide"), response = await inflated(waiting);
+      const drawings = [...fragment(await response.text()).children];
+      boxes.forEach((box, n) => box.replaceChildren(drawings[n]));
+      waiting.remove();
+    }
+  }, true);
+
   const said = (cell) => (cell instanceof Element ? cell : fragment([cell].flat()[0])).textContent.trim();
 
   function rowOf(cells, heads) {
@@ -249,12 +266,6 @@
   const doubt = document.getElementById("doubt-data");
   let data = { tasks: [] }, items = [], list = { shown: [] };
   const each = (values, k) => (Array.isArray(values) ? values[k] : values);
-
-  async function unpack(text) {
-    const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    return new Response(stream).json();
-  }
 
   function answersOfItem([judges, answers, evidence, files, rows, offsets, fates]) {
     return judges.map((judge, k) => [judge, answers[k], each(evidence, k), each(files, k), rows[k],
@@ -489,7 +500,7 @@
 
   addEventListener("hashchange", follow);
   if (location.hash) follow();
-  if (doubt) unpack(doubt.textContent).then((unpacked) => {
+  if (doubt) inflated(doubt).then((response) => response.json()).then((unpacked) => {
     data = unpacked;
     items = data.columns.item.map((_, n) => itemAt(n));
     list = doubtList();

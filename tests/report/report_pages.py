@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import re
+import zlib
+from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
@@ -53,10 +55,14 @@ def tables_of(built: Built) -> dict[str, pa.Table]:
 
 
 WAITING = re.compile(r'</tbody></table>\s*<script type="application/json">(.*?)</script>')
+FIGURES = re.compile(
+    r'(<div class="figures">(?:(?!<div class="figures">).)*?)'
+    r'<script type="application/octet-stream">([^<]*)</script>', re.DOTALL,
+)  # fmt: skip
 
 
-def with_waiting_rows(html: str) -> str:
-    """The page when its script has shown all rows of its tables."""
+def with_all_shown(html: str) -> str:
+    """The page when its script has shown all rows of its tables, and all figures."""
 
     def cell(content: Any, tag: str) -> str:
         written, exact = content if isinstance(content, list) else (content or "", "")
@@ -76,7 +82,12 @@ def with_waiting_rows(html: str) -> str:
         ]  # fmt: skip
         return "".join(lines) + "</tbody></table>"
 
-    return WAITING.sub(rows, html)
+    def drawings(match: re.Match[str]) -> str:
+        drawn = zlib.decompress(b64decode(match[2])).decode()
+        svgs = iter(re.findall(r"<svg xmlns.*?</svg>", drawn, re.DOTALL))
+        return re.sub("(?=</div></figure>)", lambda _: next(svgs), match[1])
+
+    return FIGURES.sub(drawings, WAITING.sub(rows, html))
 
 
 class Page(HTMLParser):
@@ -86,7 +97,7 @@ class Page(HTMLParser):
 
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
-        self.html = html = with_waiting_rows(html)
+        self.html = html = with_all_shown(html)
         self.elements: list[tuple[str, dict[str, str | None]]] = []
         self.texts: dict[str, list[str]] = {}
         self.open: list[str] = []

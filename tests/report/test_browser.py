@@ -363,6 +363,24 @@ def test_the_page_is_light_before_anything_is_opened(browser, reports, name):
     assert reports[name].stat().st_size <= MOST_BYTES
 
 
+def test_figures_of_closed_parts_wait_until_these_are_opened(browser, reports):
+    with Visit(browser, reports["full"]) as page:
+        drawn = page.locator("details figure svg")
+        waiting = page.locator("details figure").count()
+        assert waiting > 5
+        assert drawn.count() == 0
+        page.evaluate("document.querySelector('details:has(figure)').open = true")
+        page.wait_for_selector("details[open] figure svg")
+        assert 0 < drawn.count() < waiting
+        page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")
+        page.wait_for_selector("details figure:not(:has(svg))", state="detached")
+        assert drawn.count() == waiting
+        titles = page.locator("details figure:has(svg[data-figure=confusion]) figcaption")
+        assert [title.partition(",")[0] for title in titles.all_inner_texts()] == [
+            "Confusion of the busiest judges"
+        ]
+
+
 @pytest.mark.parametrize("name", ["example", "small", "second", "full", "hostile"])
 def test_the_first_section_is_one_screen_and_one_sheet(browser, reports, name):
     """Whatever it has to say: names of 10 kB, and more warnings than there is room for."""

@@ -17,6 +17,7 @@ from annot_pipeline.report.sections.changes import changes
 from tests.conftest import Built
 from tests.report.report_pages import (
     QUERIES,
+    Page,
     build_into,
     contents_of,
     csv_text,
@@ -94,7 +95,7 @@ def test_the_first_screen_and_certainty_tell_one_figure(html, built):
     assert cells["decided by an expert"] == "4"
     assert cells["labels"] == "11"
     assert cells["certain or decided"] == share
-    assert "decided by an expert" in html.split("<caption>Labels by probability", 1)[0]
+    assert "decided by an expert" in Page(html).html.split("<caption>Labels by probability", 1)[0]
 
 
 def test_decisions_against_the_model_are_to_be_doubted_and_others_not(built):

@@ -119,8 +119,8 @@ def test_differences_of_one_judge():
 
 def test_differences_of_a_judge_with_many_controls_stay_light():
     figure = Figure(judge_differences_svg(range(9_000), range(3_000), "judge 7"))
-    assert len(figure.points("pair")) == 300
-    assert "150 of 9,000 points of d1 drawn" in figure.note
+    assert len(figure.points("pair")) == 160
+    assert "80 of 9,000 points of d1 drawn" in figure.note
 
 
 def test_confusion_has_true_classes_in_rows():

@@ -26,7 +26,7 @@ from annot_pipeline.report.sections.use import winner_tile
 from annot_pipeline.stages.rankings.describe_comparisons import COMPARISON_TIMES
 from tests.conftest import Built
 from tests.report.figure_reader import Figure
-from tests.report.report_pages import QUERIES, contents_of, html_of, with_waiting_rows
+from tests.report.report_pages import QUERIES, contents_of, html_of, with_all_shown
 
 Rows = list[dict[str, str]]
 
@@ -43,8 +43,9 @@ class Section(HTMLParser):
         self.caption = self.title = ""
         self.same: list[str] = []
         self.inside: list[str] = []
+        html = with_all_shown(html)
         self.svgs = iter(re.findall(r"<svg xmlns.*?</svg>", html, re.DOTALL))
-        self.feed(re.sub(r"<svg (?!.*?</svg>).*?</svg>", "", with_waiting_rows(html)))
+        self.feed(re.sub(r"<svg (?!.*?</svg>).*?</svg>", "", html))
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:  # noqa: ARG002
         self.inside.append(tag)

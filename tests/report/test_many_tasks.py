@@ -12,6 +12,8 @@ from annot_pipeline.contracts import SYSTEM_RANKINGS
 from annot_pipeline.report.contents import of_every_task
 from annot_pipeline.report.release_figures import MOST_TASKS
 from annot_pipeline.report.sections.rankings import MOST_ROWS, ranking_rows
+from benchmarks.exports import Shape, write_campaign
+from tests.conftest import build_file
 from tests.report.report_pages import Page, build_into, csv_text, many_tasks_campaign
 
 MOST_NODES, MOST_BYTES = 5_000, 400_000
@@ -68,6 +70,18 @@ def test_the_page_of_many_tasks_is_light_before_anything_is_opened(tmp_path: Pat
     tasks = re.findall(r"row.>(word sense \d+)", rows)
     assert len(tasks) == len({*tasks}) == min(n_tasks, 200)
     assert f"word sense {n_tasks // 2:03}" in html
+
+
+@pytest.mark.slow
+def test_the_page_of_tasks_of_three_kinds_is_light_but_for_the_items_to_doubt(tmp_path: Path):
+    sizes = Shape(labels=50_000, scores=40_000, comparisons=10_000, tasks=10, judges=60)
+    release = build_file(write_campaign(tmp_path, sizes)).publication.release
+    html = (release.folder / "report.html").read_text(encoding="utf-8")
+    page, n = re.subn('id="doubt-data">[^<]*<', 'id="doubt-data"><', html)
+    assert n == 1
+    assert len(page.encode()) <= MOST_BYTES
+    waiting = re.sub(r"<(script|style)\b.*?</\1>", "<script>", page, flags=re.DOTALL)
+    assert 3_000 < len(re.findall(r"<[a-z]", waiting)) <= MOST_NODES
 
 
 def rankings_of(n_tasks: int, n_systems: int) -> pa.Table:

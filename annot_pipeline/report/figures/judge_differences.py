@@ -9,7 +9,7 @@ from annot_pipeline.report.figures.base import BLUE, INK, SMALL, VERMILLION, eve
 from annot_pipeline.report.figures.plot import nothing_svg, row_plot
 from annot_pipeline.report.figures.remembered import remembered
 
-MOST_PAIRS = 150
+MOST_PAIRS = 80
 """Points of each distribution that are drawn: each is an element of the page."""
 
 GOLDEN = 0.618_033_988_75

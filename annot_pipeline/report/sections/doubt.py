@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import zlib
-from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from annot_pipeline.report.contents import Contents, Document
-from annot_pipeline.report.render import in_words
+from annot_pipeline.report.render import deflated, in_words
 from annot_pipeline.report.sections.judges import judge_anchors
 from annot_pipeline.report.sections.records import without_shared_folder
 
@@ -104,8 +102,7 @@ def _packed(contents: Contents, rows: Sequence[Document]) -> str:
         "files": [[name, *file] for name, file in zip(names, files, strict=True)],
         "answers": [*texts], "classes": [classes[task] for task in tasks],
     }  # fmt: skip
-    text = json.dumps(data, separators=(",", ":"))
-    return b64encode(zlib.compress(text.encode(), 9)).decode()
+    return deflated(json.dumps(data, separators=(",", ":")))
 
 
 class _Numbers(dict[Any, int]):

@@ -94,7 +94,7 @@ def judges(contents: Contents) -> dict[str, Any]:
             *difference_figures(tables["judges"], contents.internal["control_differences"]),
         ],
         "confusion_drawings": confusion_figures(
-            tables["judge_confusion"], tables["judges"], tables["prevalence"]
+            tables["judge_confusion"], tables["judges"], tables["prevalence"], n_doubted
         ),
         "n_confused_tasks": count_tasks(tables["judge_confusion"]),
     }  # fmt: skip
