@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from operator import itemgetter
 from typing import Any
@@ -15,7 +15,7 @@ from annot_pipeline.audit.diff.releases import diff_releases
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.campaign_file import kept_settings
 from annot_pipeline.errors import Problem, StoreError
-from annot_pipeline.stages.ingest.archived_lines import MOST_BYTES, released_lines
+from annot_pipeline.stages.ingest.archived_lines import MOST_BYTES, Place, released_lines
 from annot_pipeline.stages.ingest.opened_exports import open_export
 from annot_pipeline.stages.ingest.read_records import columns_by_field
 from annot_pipeline.storage.archive import archived
@@ -30,6 +30,8 @@ from annot_pipeline.storage.tables import StoredTable
 
 ROWS = 50
 """Rows of a page."""
+MOST_READ = MOST_BYTES // 16
+"""Of an archived export that is read for the line numbers of a page."""
 MASKED = "(name not shown)"
 SHORTEST = 3
 """Characters of a name that is looked for in other cells: a judge named 1 is in every number."""
@@ -64,6 +66,7 @@ class Pages:
         self.queries = Queries(campaign.settings.resources, campaign.spill)
         self.opened: dict[str, Release] = {}
         self.stored = lru_cache(256)(self._stored)
+        self.lines_beyond = cache(self._lines_beyond)
         self.causes = cache(self._causes)
         self.changes = lru_cache(8)(self._changes)
 
@@ -116,12 +119,27 @@ class Pages:
             problem = Problem(f"{task}/{item}", "no judgment is about it")
             raise StoreError(f"{version} has no such item", [problem])
         places = {place_of(row) for row in judgments if row["source_file"] is not None}
-        manifest = self.release(version).manifest
-        lines = released_lines(self.campaign, manifest, MOST_BYTES // 16)(places)
+        lines = self._lines(version, places)
         for row in judgments:
             row["line"] = lines.get(place_of(row))
         scores = [] if classes else self.listed("scored", version, named, 0)
         return {"classes": classes, "texts": texts, "judgments": judgments, "scores": scores}
+
+    def _lines(self, version: str, places: Iterable[Place]) -> dict[Place, int]:
+        """Return the lines of rows; an export is read again where its rows take several lines."""
+        beyond = {place: self.lines_beyond(version, *place[:2]) for place in places}
+        others = [place for place, n in beyond.items() if n is None]
+        lines = released_lines(self.campaign, self.release(version).manifest, MOST_READ)(others)
+        return lines | {place: place[2] + n for place, n in beyond.items() if n is not None}
+
+    def _lines_beyond(self, version: str, file: str, digest: str) -> int | None:
+        """Return the lines of an export before its first row; None: some stand between rows."""
+        manifest = self.release(version).manifest
+        export = (e for e in manifest["sources"] if (e["name"], source_digest(e)) == (file, digest))
+        ends = [(file, digest, row) for row in (1, next(export)["rows"])]
+        lines = released_lines(self.campaign, manifest, MOST_READ)(ends)
+        first, last = (lines[end] - end[2] if end in lines else None for end in ends)
+        return first if first == last else None  # it never becomes less from row to row
 
     def judge(self, version: str, judge: str) -> list[Document]:
         """Return the rows of a judge, one a task."""

@@ -390,6 +390,22 @@ def test_hostile_cells_are_texts(hostile_build, tmp_path):
     )
 
 
+@pytest.mark.parametrize("cell", ["plain", "of two\nlines"])
+def test_lines_of_rows_are_those_of_the_file(tmp_path, cell):
+    """Cells of one row alone take several lines: the rows after it stand further down."""
+    rows = [row | {"remark": cell if n == 40 else ""} for n, row in enumerate(label_rows())]
+    folder = folder_of(labels_campaign(tmp_path, rows))
+    text = (folder / "exports/labels-1.csv").read_text("utf-8")
+    client = client_of(folder)
+    for item in ("item 1", "item 9", "item 11"):
+        shown = client.get("/item", params={"task": "good", "item": item}).text
+        first = text[: text.index(f"{item},")].count("\n") + 1
+        numbers = re.findall(r"labels-1.csv row (\d+) \(line (\d+)\)", shown)
+        assert sorted((int(row), int(line)) for row, line in numbers) == [
+            (6 * int(item[5:]) + judge + 1, first + judge) for judge in range(6)
+        ]
+
+
 @pytest.mark.slow
 def test_records_that_are_no_judgments_are_counted_with_a_row_of_each_fate(tmp_path):
     """They are in lineage alone: without that, nothing says that a release rejected any."""
