@@ -171,9 +171,9 @@ def _share(arguments: argparse.Namespace) -> int:
     from annot_pipeline.commands.share import share
 
     document = share(load(arguments), arguments.to, arguments.release)
-    revision = f", revision {document['revision']}" if "revision" in document else ""
-    lines = [f"copied {document['version']} to {document['to']}{revision}", "next: nothing to do"]
-    return show(arguments, document, lambda: lines)
+    lines = [f"copied {document['version']} to {document['to']}"]
+    lines += fields(document, {"revision": "revision", "main": "release on main"})
+    return show(arguments, document, lambda: [*lines, "next: nothing to do"])
 
 
 def _show_build(arguments: argparse.Namespace, publication: Publication, build: Build) -> int:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from annot_pipeline.cli.terminal import Terminal, write
-from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.errors import ConfigError, Problem, relative_paths
 
 if TYPE_CHECKING:
     from annot_pipeline.config import LoadedCampaign
@@ -36,11 +35,6 @@ def typed(arguments: argparse.Namespace) -> str:
 def chosen(arguments: argparse.Namespace, names: str) -> dict[str, Any]:
     """Return arguments by their names, for a function that has the same parameters."""
     return {name: getattr(arguments, name) for name in names.split()}
-
-
-def relative(line: str) -> str:
-    """Return a line with paths as they are from the folder where the command was typed."""
-    return re.sub(rf"(?<![\w/.-]){re.escape(str(Path.cwd()))}/", "", line)
 
 
 def decision_text(document: Document | None) -> str:
@@ -100,5 +94,5 @@ def show(
     if arguments.json:
         print(json.dumps(document, sort_keys=True, indent=2))  # ASCII: safe on any terminal
     else:
-        write(map(relative, lines()), sys.stdout)
+        write(map(relative_paths, lines()), sys.stdout)
     return int(failed)

@@ -67,8 +67,7 @@ def run_score(arguments: argparse.Namespace) -> int:
     from annot_pipeline.scoring import Options, score
 
     options = Options(**{name.name: getattr(arguments, name.name) for name in names_of(Options)})
-    campaign = load(arguments)
-    path = arguments.output
+    campaign, path = load(arguments), arguments.output
     if path is not None:
         check_output(campaign, "scores of items", path, (".csv", ".parquet"), [path])
     scores = score(campaign, arguments.predictions, options, progress=say)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,10 +14,11 @@ from annot_pipeline.errors import ConfigError, EngineError, Problem, StoreError
 from annot_pipeline.storage.files import atomic_directory, file_sha256
 from annot_pipeline.storage.manifest import MANIFEST
 from annot_pipeline.storage.places import check_copy
+from annot_pipeline.storage.pointer import number
 from annot_pipeline.storage.release import Release
 from annot_pipeline.storage.releases import Releases
 
-HUB = "hf://"
+DATASET = re.compile(r"hf://(?:datasets/)?((?!datasets/)[^/]+/[^/]+)/?")
 
 
 def share(campaign: LoadedCampaign, to: str, version: str = "latest") -> dict[str, Any]:
@@ -28,20 +30,20 @@ def share(campaign: LoadedCampaign, to: str, version: str = "latest") -> dict[st
         Whose release.
     to
         ``hf://OWNER/NAME``, a dataset on the Hub; each release is a commit with the version as its
-        tag. Else a folder, which must not be there.
+        tag, and ``main`` the newest that was uploaded. Else a folder, which must not be there.
     version
         Of the release.
 
     Returns
     -------
     dict
-        ``version`` and ``to``; of the Hub also ``revision``.
+        ``version`` and ``to``; of the Hub also ``revision``, and ``main``, its newest release.
 
     Raises
     ------
     ConfigError
-        The name is no dataset's, or it has the release; or the folder is there, or within those of
-        the campaign.
+        It is no dataset and no folder, or the dataset has the release; or the folder is there, or
+        within those of the campaign.
     EngineError
         The Hub refuses, or its client is not installed.
     StoreError
@@ -52,13 +54,14 @@ def share(campaign: LoadedCampaign, to: str, version: str = "latest") -> dict[st
     if mark := releases.retracted().get(release.version):
         problem = Problem("", f"{mark.by} retracted it: {mark.because}", do="name another")
         raise StoreError(f"{release.version} is not to be used", [problem])
-    if to.startswith(HUB):
+    if dataset := DATASET.fullmatch(to):
         with TemporaryDirectory(prefix="annot-hub-") as folder:
             _copy(release, Path(folder))
-            return {"version": release.version, "to": to} | _upload(release, Path(folder), to)
+            return {"version": release.version, "to": to} | _upload(release, folder, dataset[1])
     target = Path(to)
-    if os.path.lexists(target):
-        problem = Problem("--to", f"{target} exists", do="name a new folder")
+    if "://" in to or os.path.lexists(target):
+        what = f"{to} names no dataset and no folder" if "://" in to else f"{target} exists"
+        problem = Problem("--to", what, "a new folder, or hf://OWNER/NAME")
         raise ConfigError("the release cannot be copied there", [problem])
     check_copy(campaign, target)
     with atomic_directory(target) as folder_:
@@ -78,11 +81,7 @@ def _copy(release: Release, folder: Path) -> None:
     shutil.copyfile(release.file(MANIFEST), folder / MANIFEST)
 
 
-def _upload(release: Release, folder: Path, to: str) -> dict[str, str]:
-    name = to.removeprefix(HUB).removeprefix("datasets/").strip("/")
-    if name.count("/") != 1:
-        problem = Problem("--to", f"{to} names no dataset", "hf://OWNER/NAME")
-        raise ConfigError("the release cannot be uploaded there", [problem])
+def _upload(release: Release, folder: str, name: str) -> dict[str, str]:
     try:
         from huggingface_hub import HfApi
     except ImportError:
@@ -93,18 +92,23 @@ def _upload(release: Release, folder: Path, to: str) -> dict[str, str]:
     kind: dict[str, Any] = {"repo_type": "dataset"}
     try:
         api.create_repo(name, **kind, exist_ok=True)
-        tags = api.list_repo_refs(name, **kind).tags
-        is_new = version not in {tag.name for tag in tags}
+        tags = {tag.name for tag in api.list_repo_refs(name, **kind).tags}
+        is_new, newest = version not in tags, max({*tags, version}, key=number)
+        branch = None if newest == version else f"annot-{version}"  # main stays at a newer release
         if is_new:
-            commit = api.upload_folder(
-                repo_id=name, folder_path=folder, commit_message=text, delete_patterns="*", **kind
-            )
+            if branch:
+                api.create_branch(name, branch=branch, **kind, exist_ok=True)
+            files: dict[str, Any] = {"folder_path": folder, "delete_patterns": "*"}
+            files |= {"commit_message": text, "revision": branch}
+            commit = api.upload_folder(repo_id=name, **files, **kind)
             api.create_tag(name, tag=version, revision=commit.oid, **kind)
+            if branch:
+                api.delete_branch(name, branch=branch, **kind)
     except Exception as error:  # the client raises what its transport does
         what = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         problem = Problem("", what, do="check network, login (hf auth login), name and your rights")
-        raise EngineError(f"{to}: the release cannot be uploaded", [problem]) from error
+        raise EngineError(f"hf://{name}: the release cannot be uploaded", [problem]) from error
     if not is_new:
-        problem = Problem("--to", f"{to} has the tag {version}", do="name another release")
+        problem = Problem("--to", f"hf://{name} has the tag {version}", do="name another release")
         raise ConfigError("the release is there already", [problem])
-    return {"revision": commit.oid}
+    return {"revision": commit.oid, "main": newest}

@@ -34,6 +34,8 @@ class Hub:
 
     uploads: ClassVar[list[dict[str, Any]]] = []
     tags: ClassVar[dict[str, str]] = {}
+    branches: ClassVar[dict[str, str]] = {}
+    """Branch to its newest commit."""
 
     def create_repo(self, name: str, **_: object) -> None:
         if name == "nobody/forbidden":
@@ -42,9 +44,18 @@ class Hub:
     def list_repo_refs(self, _: str, **__: object) -> SimpleNamespace:
         return SimpleNamespace(tags=[SimpleNamespace(name=tag) for tag in self.tags])
 
-    def upload_folder(self, *, folder_path: str, **chosen: Any) -> Commit:
+    def create_branch(self, _: str, *, branch: str, **__: object) -> None:
+        self.branches[branch] = self.branches["main"]
+
+    def delete_branch(self, _: str, *, branch: str, **__: object) -> None:
+        del self.branches[branch]
+
+    def upload_folder(
+        self, *, folder_path: str, revision: str | None = None, **chosen: Any
+    ) -> Commit:
         files = {p.name: file_sha256(p) for p in Path(folder_path).iterdir()}
         self.uploads.append(chosen | {"files": files})
+        self.branches[revision or "main"] = f"c{len(self.uploads)}"
         return Commit(f"c{len(self.uploads)}")
 
     def create_tag(self, _: str, *, tag: str, revision: str, **__: object) -> None:
@@ -57,6 +68,7 @@ def hub(monkeypatch) -> type[Hub]:
 
     Hub.uploads.clear()
     Hub.tags.clear()
+    Hub.branches.clear()
     monkeypatch.setattr(huggingface_hub, "HfApi", Hub)
     return Hub
 
@@ -107,6 +119,30 @@ def test_a_release_is_uploaded_once(campaign, hub):
     with pytest.raises(ConfigError, match="has the tag v0001"):
         share(load_campaign(campaign), "hf://team/small", "v0001")
     assert len(hub.uploads) == 1
+
+
+def test_an_older_release_leaves_main_at_the_newest(campaign, hub, capsys):
+    """It went to main, which readers get who name no revision, in silence."""
+    share(load_campaign(campaign), "hf://team/small")
+    hub.tags["v9"] = hub.tags["release-2026"] = "c1"  # tags of others
+    assert main(["publish", str(campaign), "--to", "hf://team/small", "--release", "v0001"]) == 0
+    said = capsys.readouterr().out
+    assert "copied v0001 to hf://team/small\nrevision: c2\nrelease on main: v0002\n" in said
+    assert (hub.tags["v0001"], hub.tags["v0002"]) == ("c2", "c1")
+    assert hub.branches == {"main": "c1"}
+
+
+@pytest.mark.parametrize(
+    "to", ["s3://team/gold", "http://host/x", "file:///x", "hf://a/b/c", "HF://a/b"]
+)
+def test_a_url_of_no_dataset_is_no_folder(campaign, tmp_path, monkeypatch, capsys, to):
+    """Of s3://team/gold a folder "s3:" was made here."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["publish", str(campaign), "--to", to]) == 2
+    said = capsys.readouterr().err
+    assert f"--to: {to} names no dataset and no folder" in said
+    assert "allowed: a new folder, or hf://OWNER/NAME" in said
+    assert [path.name for path in tmp_path.iterdir()] == ["campaign"]
 
 
 @pytest.mark.usefixtures("hub")

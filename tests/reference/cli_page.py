@@ -31,7 +31,7 @@ JSON = {
     "`excluded`, `gates`, `failed_build`, `other_key`, `names_of_this_run`",
     "build": "`campaign`, `published`, `version`, `path`, `run`, `facts`, `tables` (rows by name), "
     "`checks`, `changes`, `candidate` (the run, where it is one)",
-    "publish": "as `build`; with `--to`: `version`, `to`, `revision`",
+    "publish": "as `build`; with `--to`: `version`, `to`, `revision`, `main`",
     "status": "`campaign`, `release`, `rolled_back`, `arrived` (new, changed, gone), "
     "`exports_not_compared`, `unread`, `settings_changed`, `changed_settings`, `not_compared`, "
     "`last_build`, `damaged_note`, `unended_build`, `unfinished_forgets`, `failing`, `candidate`, "
