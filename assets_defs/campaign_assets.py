@@ -223,7 +223,11 @@ class CampaignAssets:
                 code_version=MAKER[table].code_version if table in MAKER else "1",
                 **of_gold,
             )
-        if translate := self.layout.translate:
+        if (translate := self.layout.translate) is not None:
+            if not callable(translate):
+                rule = "a function that takes the dagster.AssetSpec of an asset and returns one"
+                problem = Problem("translate", f"{translate!r} cannot be called", rule)
+                raise ConfigError("an asset cannot be placed", [problem])
             specs = {name: translate(spec) for name, spec in specs.items()}
         for spec in specs.values():
             if not isinstance(spec, dg.AssetSpec):

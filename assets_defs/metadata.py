@@ -102,19 +102,11 @@ def step_metadata(
 
 
 def _column_schema(table: str) -> dg.TableSchema:
-    return dg.TableSchema(
-        [
-            dg.TableColumn(
-                column.name,
-                str(column.type),
-                column.description,
-                dg.TableColumnConstraints(
-                    nullable=column.nullable, unique=(column.name,) == GOLD[table].key
-                ),
-            )
-            for column in GOLD[table].columns
-        ]
-    )
+    key, columns = GOLD[table].key, []
+    for column in GOLD[table].columns:
+        rules = dg.TableColumnConstraints(nullable=column.nullable, unique=(column.name,) == key)
+        columns.append(dg.TableColumn(column.name, str(column.type), column.description, rules))
+    return dg.TableSchema(columns)
 
 
 def _rejections(rows: list[dict[str, Any]]) -> str:

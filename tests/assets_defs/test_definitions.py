@@ -46,6 +46,8 @@ def test_keys_and_names_of_the_contract(campaign):
     ("wrong", "said"),
     [
         ({"translate": lambda _: None}, "translate: returned None\n    allowed: the dagster"),
+        ({"translate": 1}, "translate: 1 cannot be called\n    allowed: a function that takes"),
+        ({"translate": ""}, "translate: '' cannot be called"),
         ({"on_failure": 3}, "on_failure: 3 cannot be called"),
         ({"tags": ["gold"]}, 'Param "tags"'),
     ],
