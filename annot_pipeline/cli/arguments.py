@@ -15,6 +15,8 @@ from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from annot_pipeline.commands.init_roles import INIT_ROLES
+
 Argument = tuple[tuple[str, ...], dict[str, Any]]
 
 
@@ -106,22 +108,6 @@ OUTPUT: dict[str, Any] = {"type": Path, "default": None}
 DESIGNS = ("easl", "controlled", "tournament", "adequacy", "validate", "audit", "labels")
 TABLES = ("labels", "scores", "ranks", "verdicts", "model_judges")
 """What `annot diff` compares."""
-
-INIT_ROLES = {
-    "judge": "who judged: a column, anonymous (every row another person), file, =NAME, or each",
-    "item": "what was judged: a column, several that name it together, or row",
-    "segment": "what systems worked on", "system": "which system made what was judged",
-    "label": "columns of answers that are labels", "score": "columns of answers that are scores",
-    "rank": "ranks, 1 the best", "preference": "which of two is better: a, b or a tie",
-    "winner": "the name of what won", "strength": "how much better: COLUMN,B,A (numbers for b, a)",
-    "item_a": "the first of two", "item_b": "the second", "system_a": "its system",
-    "system_b": "the system of the second", "task": "which question was asked",
-    "each": "columns, or a list, with several judgments a row", "votes": "how many gave the label",
-    "truth": "the true answer", "control": "which are controls", "text": "the text of the item",
-    "native_id": "the id of an answer", "status": "whether it was rejected", "hit": "its HIT",
-    "submitted_at": "when", "seconds": "how long it took", "ignore": "columns of no role",
-}  # fmt: skip
-"""Roles that options of `annot init` give to columns, several joined by commas."""
 
 INIT = (
     option("exports", "export files, or folders of them", "EXPORT", nargs="+", type=Path),

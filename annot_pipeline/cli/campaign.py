@@ -10,10 +10,10 @@ from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from annot_pipeline.cli.arguments import INIT_ROLES
 from annot_pipeline.cli.common import Document, chosen, load, say, show, terminal, typed
 from annot_pipeline.cli.render import at, fields, table, text
 from annot_pipeline.cli.terminal import write
+from annot_pipeline.commands.init_roles import INIT_ROLES
 from annot_pipeline.errors import AnnotError, ConfigError, Problem, counted, counted_kind
 
 if TYPE_CHECKING:

@@ -98,9 +98,8 @@ def _upload(release: Release, folder: str, name: str) -> dict[str, str]:
         if is_new:
             if branch:
                 api.create_branch(name, branch=branch, **kind, exist_ok=True)
-            files: dict[str, Any] = {"folder_path": folder, "delete_patterns": "*"}
-            files |= {"commit_message": text, "revision": branch}
-            commit = api.upload_folder(repo_id=name, **files, **kind)
+            files: dict[str, Any] = {"folder_path": folder, "delete_patterns": "*", **kind}
+            commit = api.upload_folder(repo_id=name, commit_message=text, revision=branch, **files)
             api.create_tag(name, tag=version, revision=commit.oid, **kind)
             if branch:
                 api.delete_branch(name, branch=branch, **kind)

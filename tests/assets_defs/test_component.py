@@ -267,6 +267,28 @@ def test_exports_that_cannot_be_guessed_from_leave_no_folder(tmp_path):
         assert not (sandbox.defs_folder_path / "sentiment").exists()
 
 
+def test_what_columns_do_not_say_is_an_option_of_the_same_command(tmp_path):
+    """It was one of `annot init`, which writes another folder than the component's."""
+    rows = [f"{i},w{j},{'ab'[i % 2]},{'cd'[j % 2]}" for i in range(20) for j in range(3)]
+    (tmp_path / "a b.csv").write_text("\n".join(["q,u1,v,x", *rows, ""]))
+    params = {"exports": str(tmp_path / "a b.csv")}
+    with create_defs_folder_sandbox() as sandbox:
+        with pytest.raises(click.ClickException, match="no column says who judged") as error:
+            sandbox.scaffold_component(
+                component_cls=JudgmentCampaign, defs_path="of/team", scaffold_params=params
+            )
+        scaffold = "do:      dg scaffold defs assets_defs.JudgmentCampaign of/team --exports"
+        assert f"{scaffold} '{tmp_path}/a b.csv' --judge " in error.value.message
+        params |= {"judge": "u1", "item": "q", "label": "v"}
+        path = sandbox.scaffold_component(
+            component_cls=JudgmentCampaign, defs_path="of/team", scaffold_params=params
+        )
+        campaign = load_campaign(path)
+        assert campaign.settings.sources[0].fields["judge"].column == "u1"
+        assert campaign.settings.campaign == "team"
+        assert len(present_exports(campaign)) == 1
+
+
 @pytest.mark.parametrize(
     ("text", "name"),
     [("My-Toxicity 2", "my_toxicity_2"), ("2nd", "campaign_2nd"), ("日本", "campaign")],
