@@ -58,13 +58,12 @@ def check_output(
     from annot_pipeline.runtime.read_back import refuse_read_back
 
     problem = None
-    gold = campaign.gold.resolve()
     if output.suffix not in endings and not output.is_dir():
         allowed = ", ".join(ending or "a folder" for ending in endings)
         problem = Problem("-o", f"{output} ends with {output.suffix}", allowed)
     elif not output.parent.is_dir():
         problem = Problem("-o", f"there is no folder {output.parent}", do="create it first")
-    elif any(path.resolve().is_relative_to(gold) for path in paths):
+    elif any(path.resolve().is_relative_to(campaign.gold.resolve()) for path in paths):
         problem = Problem("-o", f"{output} is in the folder of releases", do="name another folder")
     if problem:
         raise ConfigError(f"{what} cannot be written there", [problem])

@@ -152,7 +152,7 @@ def forget(
         progress("warn: settings name the person: they are kept, so remove the name before")
     if dry_run:
         document |= {"release": None, "pinned": in_the_way}
-        document |= {"still_named": ["campaign.yaml"] if is_set else []}
+        document["still_named"] = ["campaign.yaml"] * is_set
         return document | _rows_of_person(releases, removed, judge, entry)
     with writing(releases), exclusive_lock(campaign.store / LOCK, lambda: progress(ANOTHER)):
         write_forgotten(campaign.store, replace(entry, releases=removed))
@@ -183,8 +183,7 @@ def _person(
     others = sorted(names - {judge})
     alike = [n for n in others if appearance(n) == appearance(judge) or holds_name(n, [judge])]
     alike = [pseudonym(key, name) for name in alike]
-    either = rf"(?<!\w)({re.escape(judge)}|{entry.digest})(?!\w)"
-    if re.search(either, f"{decided.because}\n{decided.by}", re.IGNORECASE):
+    if _is_named_in(f"{decided.because}\n{decided.by}", judge, entry):
         problem = Problem("--because", "it names the person", do="say why without the name")
         raise ConfigError("the reason is kept", [problem])
     if is_model(judge, campaign.settings.judges.declared):
@@ -213,7 +212,7 @@ def _remove_releases(
             raise StoreError("the newest release has the person", [problem])
         releases.set_pins({v: p for v, p in read_pins(releases).items() if v not in removed})
         releases.remove(removed)
-        releases.redact(lambda text: holds_name(text, [judge]))
+        releases.redact(lambda text: _is_named_in(text, judge, entry))
         _clear_archive(campaign, releases, store)
         write_catalog(campaign.store, releases)
         write_forgotten(campaign.store, replace(entry, releases=removed, finished=True))
@@ -239,6 +238,12 @@ def _check_files(
     for number, table in enumerate(campaign.settings.items):
         for export in exports_of(campaign, table, f"items.{number}.path", entry):
             refuse_forgotten_item(campaign, table, export, [entry], judge)
+
+
+def _is_named_in(reason: str, judge: str, entry: Forgotten) -> bool:
+    """Return whether a reason names a person: as elsewhere, or by a short name or the pseudonym."""
+    word = rf"(?<!\w)({re.escape(judge)}|{entry.digest})(?!\w)"
+    return holds_name(reason, [judge]) or re.search(word, reason, re.IGNORECASE) is not None
 
 
 def _still_named(campaign: LoadedCampaign, judge: str) -> list[str]:

@@ -111,8 +111,7 @@ def reported_tables(
     """Return the gold tables for the pages: large ones only as counts, and rows to draw."""
     read = {name: read_table(stored_tables[name]) for name in REPORTED}
     read |= {name: _count_rows(stored_tables[name], columns) for name, columns in COUNTED.items()}
-    inputs = {name: stored_tables[name] for name in READ}
-    return read | query_tables(QUERIED, inputs, queries)
+    return read | query_tables(QUERIED, {name: stored_tables[name] for name in READ}, queries)
 
 
 def _with_lines(answers: pa.Table, find: FindLines) -> pa.Table:

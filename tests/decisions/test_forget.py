@@ -741,6 +741,14 @@ def test_reasons_that_name_the_person_leave_the_log_and_its_chain_is_whole(campa
     assert named_in(campaign, PERSON) == []
 
 
+def test_reasons_of_pins_leave_out_a_short_name_too(campaign):
+    """A word of its own: in other texts a short name is there by chance."""
+    loaded = load_campaign(campaign)
+    set_pin(loaded, "v0001", remove=False, why="paper of W2", progress=silent)
+    forgotten(campaign, "w2", pinned=True)
+    assert "paper" not in Releases.for_campaign(loaded).log.path.read_text()
+
+
 def test_forgetting_publishes_no_export_whose_answers_are_swapped(campaign):
     """Who leaves corrects no answers of others, so that nobody has accepted this."""
     assert {gate.name for gate in GATES}.issuperset(OF_ARRIVALS.split())
