@@ -59,6 +59,15 @@ def test_verbose_tells_every_step_and_quiet_only_warnings(capsys):
     assert capsys.readouterr().err.splitlines()[0] == "  2 warnings"
 
 
+def test_warnings_name_commands_from_the_working_directory(capsys, monkeypatch, tmp_path):
+    """As errors do: logs that leave the machine do not say how its folders are named."""
+    monkeypatch.chdir(tmp_path)
+    terminal = Terminal()
+    terminal.say(f"warn: annot forget {tmp_path}/week JUDGE finishes it")
+    terminal.close()
+    assert "  warn: annot forget week JUDGE finishes it\n" in capsys.readouterr().err
+
+
 def test_a_terminal_has_one_line_with_step_part_and_time(monkeypatch):
     stream = Tty()
     monkeypatch.setattr(sys, "stderr", stream)

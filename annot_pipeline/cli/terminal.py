@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, TextIO
 
-from annot_pipeline.errors import Passing, Step, counted, printable
+from annot_pipeline.errors import Passing, Step, counted, printable, relative_paths
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -75,7 +75,7 @@ class Terminal:
         if self.warnings:
             self._print(f"  {counted(len(self.warnings), 'warning')}")
         for warning in self.warnings:
-            self._print(f"  warn: {warning}")
+            self._print(f"  warn: {relative_paths(warning)}")
         self.warnings = []
 
     def _is_due(self) -> bool:
