@@ -17,6 +17,7 @@ from annot_pipeline.audit.arrived_exports import arrived_exports
 from annot_pipeline.audit.verify.rebuild import other_code
 from annot_pipeline.commands.prune import WAITING, renew_catalog, writing
 from annot_pipeline.commands.publish import Publication, publish
+from annot_pipeline.commands.release_list import list_releases
 from annot_pipeline.commands.release_manifest import changed_settings, changes_since, trend_to
 from annot_pipeline.commands.release_pages import write_restored_pages
 from annot_pipeline.config import LoadedCampaign
@@ -301,7 +302,7 @@ def retract(
 ) -> tuple[str, list[str]]:
     """Mark a release as not to be used: `load_gold` warns of it, the catalog leaves it out.
 
-    Returns it, and the releases that have its content by rollbacks and are not marked.
+    Returns it, and the releases that have its content and are not marked.
 
     Raises
     ------
@@ -324,8 +325,9 @@ def retract(
             raise ConfigError(f"{release.version} is not to be used already", [problem])
         releases.retract(release.version, Retraction(decided.at, decided.by, decided.because))
         renew_catalog(campaign, releases, progress)
-        others = [v for v in releases.versions() if v not in releases.retracted()]
-    return release.version, [v for v in others if release.version in _origins(releases, v)]
+    content = release.manifest["content_sha256"]
+    others = [row for row in list_releases(campaign)["releases"] if not row["retracted"]]
+    return release.version, [r["version"] for r in others if r.get("content_sha256") == content]
 
 
 @contextmanager

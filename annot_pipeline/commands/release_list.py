@@ -39,6 +39,7 @@ def list_releases(campaign: LoadedCampaign) -> dict[str, Any]:
         gone = "forgotten" if parent in forgotten else "pruned"
         rows.append(row | {
             "problem": None, "created_at": manifest["created_at"], "parent": parent,
+            "content_sha256": manifest["content_sha256"],
             "parent_gone": gone if parent and parent not in versions else None,
             "records": manifest["facts"]["records"], "tables": tables,
             "labels": tables.get("labels", 0), "scores": tables.get("scores", 0),

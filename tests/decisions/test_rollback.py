@@ -288,6 +288,17 @@ def test_releases_with_the_content_of_a_retracted_one_are_named_and_not_gone_bac
     assert Releases(campaign / "gold").get().version == "v0004"
 
 
+def test_a_release_of_other_settings_that_has_the_content_of_a_retracted_one_is_named(
+    campaign, capsys
+):
+    assert main(["build", str(campaign), "--set", "about.title=Again", "-q"]) == 0
+    capsys.readouterr()
+    assert main(["retract", str(campaign), "v0002", "--because", "a flood", "--by", "ann"]) == 0
+    assert "v0003 has its content: annot retract or annot rollback that too\n" in (
+        capsys.readouterr().out
+    )
+
+
 @pytest.mark.slow
 def test_prune_leaves_a_release_to_go_back_to_after_a_rollback(campaign):
     """The newest and the release whose content it has are one: nothing was left but these."""
