@@ -155,8 +155,9 @@ def run_build(arguments: argparse.Namespace) -> int:
 
 def run_publish(arguments: argparse.Namespace) -> int:
     """Publish a candidate, or copy a release."""
-    if (arguments.candidate is None) == (arguments.to is None):
-        do = "--candidate RUN publishes a candidate; then --to PLACE copies the release"
+    is_decided = any(chosen(arguments, "candidate accept because by").values())
+    if (arguments.candidate is None) == (arguments.to is None) or (arguments.to and is_decided):
+        do = "--candidate RUN publishes a candidate; then --to PLACE alone copies the release"
         problem = Problem("", "one of --candidate and --to is needed, not both", do=do)
         raise ConfigError("what is to be published is not clear", [problem])
     if arguments.to is not None:

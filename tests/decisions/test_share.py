@@ -145,6 +145,13 @@ def test_a_url_of_no_dataset_is_no_folder(campaign, tmp_path, monkeypatch, capsy
     assert [path.name for path in tmp_path.iterdir()] == ["campaign"]
 
 
+@pytest.mark.parametrize("more", [("--candidate", "latest"), ("--because", "x"), ("--accept", "g")])
+def test_a_copy_takes_no_decision(campaign, tmp_path, capsys, more):
+    assert main(["publish", str(campaign), "--to", str(tmp_path / "copy"), *more]) == 2
+    assert "one of --candidate and --to is needed, not both" in capsys.readouterr().err
+    assert not (tmp_path / "copy").exists()
+
+
 @pytest.mark.usefixtures("hub")
 def test_what_cannot_be_shared_is_refused(campaign, tmp_path):
     loaded = load_campaign(campaign)
