@@ -20,6 +20,7 @@ from annot_pipeline.init.questions import Line, Task
 from annot_pipeline.init.samples import sheet_of
 from annot_pipeline.init.sources import SourceGuess
 from annot_pipeline.init.views import parsed
+from annot_pipeline.stages.shared.name_search import is_distinctive
 from annot_pipeline.storage.archive import natural_key
 
 MOST_ENTRIES = 30
@@ -232,8 +233,11 @@ def _tests_of_judges(sources: Sequence[SourceGuess]) -> str:
 
 def _privacy(sources: Sequence[SourceGuess]) -> str:
     """Return the setting without which judges named by files cannot be published."""
+    lines = [line for source in sources for line in source.reading.lines]
+    by_file = any(name == "judge" and "capture" in str(e) for name, e, _ in lines)
     stems = {stem_of(path) for source in sources for path in source.group.paths}
     named = stems & {name.lower() for source in sources for name in _judges(source)}
+    named = {name for name in named if by_file or is_distinctive(name)}  # else by chance
     if not named - model_families(named).keys():
         return ""
     why = "releases name the files, and these the judges; to publish pseudonyms, rename the files"

@@ -186,6 +186,20 @@ def test_files_of_the_same_items_may_be_a_judge_each(
     assert not actual.settings.privacy.pseudonymize  # else the names of files stop every release
 
 
+@pytest.mark.parametrize(("name", "is_published"), [("a", False), ("dora.green", True)])
+def test_a_file_that_is_named_as_one_of_its_judges(
+    tmp_path: Path, guess: Callable[..., Guess], name: str, is_published: bool
+) -> None:
+    """Of a short name that is chance, and no gate looks for it."""
+    judges = (name, "ben.white", "anna.brown")
+    rows = [("item", "judge", "label")]
+    rows += [(f"i{i}", judge, "xyz"[(i + place * (i % 4 == 0)) % 3])
+             for i in range(24) for place, judge in enumerate(judges)]  # fmt: skip
+    write_csv(tmp_path / f"{name}.csv", rows)
+    actual = guess(tmp_path / f"{name}.csv")
+    assert actual.settings.privacy.pseudonymize is not is_published
+
+
 def test_files_of_other_items_are_rather_one_judges(tmp_path: Path) -> None:
     rater_files(tmp_path / "in", "x", "y", first_item=24)
     with pytest.raises(OpenError) as caught:
