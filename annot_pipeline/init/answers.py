@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
 from annot_pipeline.init import names
 from annot_pipeline.init.abstentions import abstentions, failures, without_abstentions
@@ -30,39 +28,6 @@ SCALES: list[tuple[float, float]] = [(low, high) for low, high in names.VOCABULA
 """Usual scales; the first that holds all values is taken."""
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What a source's judgments answer.
-
-    Parameters
-    ----------
-    kind
-        As ``tasks`` of campaign.yaml says it.
-    fields
-        (canonical field, expression, what it rests on).
-    columns
-        Names of the columns used.
-    scale, labels
-        What the task's values are.
-    notes
-        What people should know.
-    abstained, failed
-        Values that are no answers, and texts of failed answers, with their counts.
-    strength
-        The numbers that say that b, and that a, is better without doubt.
-    """
-
-    kind: str
-    fields: list[tuple[str, Any, str]]
-    columns: list[str]
-    scale: tuple[float, float] | None = None
-    labels: Mapping[str, int] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    abstained: Mapping[str, int] = field(default_factory=dict)
-    failed: Mapping[str, int] = field(default_factory=dict)
-    strength: tuple[float, float] | None = None
-
-
 def kind_of(column: Column, truth: Column | None) -> str | None:
     """Return ``scalar`` or ``categorical``; None for what is no answer, such as free text."""
     column = without_abstentions(column)
@@ -83,36 +48,34 @@ def kind_of(column: Column, truth: Column | None) -> str | None:
     return None if many or column.mean_length > LONGEST_LABEL else "categorical"
 
 
-def answer_in(column: Column, truth: Column | None) -> Answer | None:
+def answer_in(column: Column, truth: Column | None) -> Reading | None:
     """Return the answer that a column holds, if it holds one."""
     kind = kind_of(column, truth)
     return answer_as(column, kind) if kind else None
 
 
-def answer_as(column: Column, kind: str) -> Answer:
+def answer_as(column: Column, kind: str) -> Reading:
     """Return the answer that a column holds, as labels or as scores."""
     abstained, failed = abstentions(column.counts), failures(column.counts)
     column = without_abstentions(column)
+    answer = Reading(columns=[column.name], kind=kind, abstained=abstained, failed=failed)
     if kind == "categorical":
-        fields = [("label", column.expression, labels_seen(column))]
-        answer = Answer(
-            kind, fields, [column.name], None, column.answers, abstained=abstained, failed=failed
-        )
+        answer.lines = [("label", column.expression, labels_seen(column))]
+        answer.labels = column.answers
         return _in_one_spelling(answer, column)
     evidence = f"{column.n_distinct:,} different, {column.low:g} to {column.high:g}"
     n_words = round((1 - column.numeric_share) * len(column.filled))
     if n_words:
         evidence += f"; {n_words:,} are not numbers and will be rejected"
-    fields = [("score", column.expression, evidence)]
-    scale = scale_of(column)
-    return Answer(kind, fields, [column.name], scale, abstained=abstained, failed=failed)
+    line = ("score", column.expression, evidence)
+    return replace(answer, lines=[line], scale=scale_of(column))
 
 
-def answered(reading: Reading, answer: Answer) -> Reading:
+def answered(reading: Reading, answer: Reading) -> Reading:
     """Return a reading whose answers are these."""
     whole = ("kind", "scale", "labels", "abstained", "failed")
     reading = replace(reading, **{name: getattr(answer, name) for name in whole})
-    return reading.with_lines(*answer.fields)
+    return reading.with_lines(*answer.lines)
 
 
 YES, NO = ("1", "true", "yes"), ("0", "false", "no")
@@ -121,7 +84,7 @@ TRUTH_VALUES = dict.fromkeys(YES[:2], "yes") | dict.fromkeys(NO[:2], "no")
 """Labels of a column that holds two spellings of both."""
 
 
-def _in_one_spelling(answer: Answer, column: Column) -> Answer:
+def _in_one_spelling(answer: Reading, column: Column) -> Reading:
     """Return an answer whose labels that differ in capitals alone are one, as written most."""
     words = TRUTH_VALUES if answer.labels.keys() == TRUTH_VALUES.keys() else {}
     label_of: dict[str, str] = {}  # the first is the most frequent
@@ -138,7 +101,7 @@ def _in_one_spelling(answer: Answer, column: Column) -> Answer:
         patterns[f"~^(?i:{pattern})$"] = label
     same = [f"{name} is {label}" for name, label in spelled.items() if name != label]
     line = ("label", {"column": column.expression, "map": patterns}, ", ".join(same[:4]))
-    return replace(answer, fields=[line], labels=counts)
+    return replace(answer, lines=[line], labels=counts)
 
 
 def labels_seen(column: Column) -> str:

@@ -7,7 +7,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -124,19 +124,47 @@ FEWEST_ROWS = 2_000
 SHOWN_COLUMNS, SHOWN_FILES, SHOWN_ROWS = 40, 20, 5
 
 
-_Open = tuple[Group, str, Question | None, SourceGuess | None]
-"""Files, why they are no source yet, what is asked, and the draft of it."""
+@dataclass(frozen=True)
+class _Unused:
+    """Files that are no source yet, and why.
 
+    Parameters
+    ----------
+    where, why
+        As errors and comments name them, and say it.
+    columns
+        What the files have.
+    group, question, draft
+        The files if they can be read; what is open; the draft of their source.
+    """
 
-@dataclass
-class _SortedFiles:
-    """The files by what they were recognized as: sources, item tables, or neither."""
+    where: str
+    why: str
+    columns: Sequence[str] = ()
+    group: Group | None = None
+    question: Question | None = None
+    draft: SourceGuess | None = None
 
-    sources: list[SourceGuess] = field(default_factory=list)
-    tables: list[ItemTable] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
-    left_out: list[tuple[str, str]] = field(default_factory=list)
-    open: list[tuple[Group, Question, SourceGuess | None]] = field(default_factory=list)
+    def note(self) -> str:
+        """Return the comment of the document."""
+        shown = first_of(self.columns, SHOWN_COLUMNS)
+        return f"{self.where}: {self.why}" + (f" (columns: {shown})" if shown else "")
+
+    def problem(self, command: str) -> Problem:
+        """Return what the error says, with the command that helps."""
+        question = self.question
+        options = question.options[:MOST_CHOICES] if question else ()
+        listed = "; ".join(f"{o} ({o.why})" if o.why else str(o) for o in options)
+        do = f"{command} {options[0]}" if options else ""
+        if not do and self.columns:
+            are_compared = any(pair.are_systems for pair in pairs_among(self.columns))
+            of_pairs = ("segment", "system-a", "system-b", "preference")
+            asked = ("judge", *(of_pairs if are_compared else ("item", "label")))
+            do = command + "".join(f" --{r} COLUMN" for r in asked if f"--{r} " not in command)
+        why = self.why + (f". {question.ask}" if question and question.ask else "")
+        shown = first_of(self.columns, SHOWN_COLUMNS)
+        what = f"{why}; its columns: {shown}" if shown else why
+        return Problem(self.where, what, allowed=listed, do=do)
 
 
 class OpenError(ConfigError):
@@ -238,30 +266,32 @@ def guess(
     command = command or shlex.join(["annot", "init", *map(str, exports)])
     if by_role:
         command += f" {written(by_role)}"
-    files = _SortedFiles()
+    unused: list[_Unused] = []
     samples_by_path: dict[Path, Sample | str] = {}
     for deep in (False, True):
         paths = list(dict.fromkeys(_files(exports, root, samples_by_path, deep=deep)))
         _read_samples(paths, samples_by_path)
         folders = [path.resolve() for path in exports if path.is_dir()]
-        files = _sort_files(samples_by_path, root, folders, preset, by_role, command)
+        sources, tables, unused = _sort_files(samples_by_path, root, folders, preset, by_role)
+        is_open = any(one.question for one in unused)
         name = _campaign_name([root] if named_by_folder else exports)
-        if files.sources and not (files.open and by_role.get("judge") == ("file",)):
-            in_order = sorted(files.sources, key=lambda s: natural_key(str(s.group.paths[0])))
+        if sources and not (is_open and by_role.get("judge") == ("file",)):
+            in_order = sorted(sources, key=lambda s: natural_key(str(s.group.paths[0])))
             sources = name_tasks(in_order, name)
-            text = write_campaign(name, sources, files.tables, files.left_out)
+            text = write_campaign(name, sources, tables, [one.note() for one in unused])
             return Guess(text, [beliefs(s.group.paths, s.reading) for s in sources])
     allowed = f"names ending in {', '.join(ENDINGS)}, each also with .gz"
     where = ", ".join(map(str, exports))
     nothing = Problem(where, "no file here looks like an export", allowed=allowed)
     title = "no campaign can be guessed from these exports"
-    questions = [q for _, q, _ in files.open]
-    draft = next((d for _, _, d in files.open if d is not None), None)
-    draft_text = _draft(name, draft, questions, command) if draft else None
-    preview = files.open[0][0].first.table.slice(0, SHOWN_ROWS) if files.open else None
-    drafts = [beliefs(group.paths, d.reading) for group, _, d in files.open if d is not None]
-    problems = files.problems[:SHOWN_FILES] or [nothing]
-    raise OpenError(title, problems, questions, draft_text, preview, drafts, command)
+    asked = [(one.question, one.group) for one in unused if one.question and one.group]
+    questions = [question for question, _ in asked]
+    drafts = [one.draft for one in unused if one.draft]
+    draft = _draft(name, drafts[0], questions, command) if drafts else None
+    preview = asked[0][1].first.table.slice(0, SHOWN_ROWS) if asked else None
+    believed = [beliefs(one.group.paths, one.reading) for one in drafts]
+    problems = [one.problem(command) for one in unused[:SHOWN_FILES]] or [nothing]
+    raise OpenError(title, problems, questions, draft, preview, believed, command)
 
 
 def _draft(name: str, draft: SourceGuess, questions: Sequence[Question], command: str) -> str:
@@ -333,50 +363,45 @@ def _sort_files(
     folders: Sequence[Path],
     preset: str | None,
     by_role: ColumnsByRole,
-    command: str,
-) -> _SortedFiles:
+) -> tuple[list[SourceGuess], list[ItemTable], list[_Unused]]:
     """Find the sources first, then which of the other files describe their items."""
-    files = _SortedFiles()
-    samples: list[Sample] = []
-    for path, sample in samples_by_path.items():
-        if isinstance(sample, str):
-            _leave_out(files, _shown([path], root), sample)
-        else:
-            samples.append(sample)
-    rest: list[_Open] = []
+    unreadable = {path: why for path, why in samples_by_path.items() if isinstance(why, str)}
+    unused = [_Unused(_shown([path], root), why) for path, why in unreadable.items()]
+    samples = [sample for sample in samples_by_path.values() if not isinstance(sample, str)]
+    sources: list[SourceGuess] = []
+    rest: list[_Unused] = []
     for group in group_samples(samples, root, folders):
+        where, columns = _shown(group.paths, root), group.first.table.column_names
         try:
-            sources = read_sources(group, by_role, preset)
+            own = read_sources(group, by_role, preset)
         except NoJudgmentsError as error:
-            rest.append((group, str(error), error.question, None))
+            rest.append(_Unused(where, str(error), columns, group, error.question))
             continue
-        is_open = [q for source in sources for q in source.reading.questions]
-        if is_open:
-            rest.append((group, is_open[0].text, is_open[0], sources[0]))
+        asked = [question for source in own for question in source.reading.questions]
+        if asked:
+            columns = own[0].reading.paths or columns
+            rest.append(_Unused(where, asked[0].text, columns, group, asked[0], own[0]))
         else:
-            files.sources += map(without_placeholders, sources)
-    _leave_out_derived(files, root)
-    rest = _offering_files(rest)
-    for group, why, question, draft in rest:
-        table = guess_item_table(group, files.sources) if files.sources else None
+            sources += map(without_placeholders, own)
+    sources, derived = _without_derived(sources, root)
+    tables: list[ItemTable] = []
+    unused += derived
+    for one in _offering_files(rest):
+        table = guess_item_table(one.group, sources) if sources and one.group else None
         if isinstance(table, ItemTable):
-            files.tables.append(table)
-            continue
-        why = f"{why}; nor is it an item table: {table}" if table else why
-        columns = [*draft.reading.paths] if draft and draft.reading.paths else []
-        columns = columns or group.first.table.column_names
-        _leave_out(files, _shown(group.paths, root), why, columns, question, command)
-        if question:
-            files.open.append((group, question, draft))
-    return files
+            tables.append(table)
+        else:
+            more = f"; nor is it an item table: {table}" if table else ""
+            unused.append(replace(one, why=one.why + more))
+    return sources, tables, unused
 
 
-def _offering_files(rest: list[_Open]) -> list[_Open]:
+def _offering_files(rest: list[_Unused]) -> list[_Unused]:
     """Return what is open, with files as an answer to who judged: the first, or the last.
 
     It is the last where each file holds values of its own, as of other things.
     """
-    asked = [group for group, _, question, _ in rest if question and question.role == "judge"]
+    asked = [one.group for one in rest if one.group and _asks_who(one)]
     tables = [sample.table for group in asked for sample in group.samples]
     shared = set.intersection(*({*table.column_names} for table in tables)) if tables else set()
     if len(tables) < 2 or not shared:
@@ -384,51 +409,38 @@ def _offering_files(rest: list[_Open]) -> list[_Open]:
     columns = [[{*table[name].to_pylist()} for table in tables] for name in shared]
     are_apart = any(min(map(len, c)) > MOST_LABELS and not set.intersection(*c) for c in columns)
     why = f"each of the {len(tables)} files is a judge, and releases show their names"
-    with_files: list[_Open] = []
-    for group, text, question, draft in rest:
-        if question and question.role == "judge":
-            named = [o.by_role for o in question.options if ("=NAME",) in o.by_role.values()]
-            files = [Option({**by_role, "judge": ("file",)}, why) for by_role in named]
-            both = [*question.options, *files] if are_apart else [*files, *question.options]
-            question = replace(question, options=both)
-        with_files.append((group, text, question, draft))
-    return with_files
+
+    def with_files(one: _Unused) -> _Unused:
+        if not one.question or not _asks_who(one):
+            return one
+        options = one.question.options
+        named = [o.by_role for o in options if ("=NAME",) in o.by_role.values()]
+        files = [Option({**by_role, "judge": ("file",)}, why) for by_role in named]
+        both = [*options, *files] if are_apart else [*files, *options]
+        return replace(one, question=replace(one.question, options=both))
+
+    return [with_files(one) for one in rest]
 
 
-def _leave_out_derived(files: _SortedFiles, root: Path) -> None:
+def _asks_who(unused: _Unused) -> bool:
+    return unused.question is not None and unused.question.role == "judge"
+
+
+def _without_derived(
+    sources: list[SourceGuess], root: Path
+) -> tuple[list[SourceGuess], list[_Unused]]:
     """Leave out comparisons of tasks that rankings cover too: they were derived from these."""
-    rankings = [s for s in files.sources if s.group.first.format == "wmt_ranking"]
-    names = {task.name for source in rankings for task in source.tasks} - {None}
-    for source in list(files.sources):
-        kinds = {task.kind for task in source.tasks}
-        if kinds == {"pairwise"} and {task.name for task in source.tasks} <= names:
-            files.sources.remove(source)
-            why = f"tasks that {_shown(rankings[0].group.paths, root)} holds, too, as rankings"
-            _leave_out(files, _shown(source.group.paths, root), f"compares pairs of {why}")
-
-
-def _leave_out(
-    files: _SortedFiles,
-    where: str,
-    why: str,
-    columns: Sequence[str] = (),
-    question: Question | None = None,
-    command: str = "",
-) -> None:
-    """Record a file that no entry uses, for the document, or for the error if there is none."""
-    shown = first_of(columns, SHOWN_COLUMNS)
-    files.left_out.append((where, f"{why} (columns: {shown})" if columns else why))
-    options = question.options[:MOST_CHOICES] if question else ()
-    listed = "; ".join(f"{o} ({o.why})" if o.why else str(o) for o in options)
-    do = f"{command} {options[0]}" if options else ""
-    if not do and columns:
-        are_compared = any(pair.are_systems for pair in pairs_among(columns))
-        of_pairs = ("segment", "system-a", "system-b", "preference")
-        asked = ("judge", *(of_pairs if are_compared else ("item", "label")))
-        do = command + "".join(f" --{r} COLUMN" for r in asked if f"--{r} " not in command)
-    why += f". {question.ask}" if question and question.ask else ""
-    what = f"{why}; its columns: {shown}" if columns else why
-    files.problems.append(Problem(where, what, allowed=listed, do=do))
+    rankings = [s for s in sources if s.group.first.format == "wmt_ranking"]
+    ranked = {task.name for source in rankings for task in source.tasks} - {None}
+    derived = [
+        source for source in sources
+        if {task.kind for task in source.tasks} == {"pairwise"}
+        and {task.name for task in source.tasks} <= ranked
+    ]  # fmt: skip
+    why = "compares pairs of tasks that {}, too, as rankings"
+    holds = f"{_shown(rankings[0].group.paths, root)} holds" if rankings else ""
+    unused = [_Unused(_shown(s.group.paths, root), why.format(holds)) for s in derived]
+    return [source for source in sources if source not in derived], unused
 
 
 def _shown(paths: Sequence[Path], root: Path) -> str:

@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from annot_pipeline.init.answers import Answer
-from annot_pipeline.init.questions import NoJudgmentsError
+from annot_pipeline.init.questions import NoJudgmentsError, Reading
 from annot_pipeline.init.table import Column
 from annot_pipeline.init.views import parsed
 from annot_pipeline.storage.archive import natural_key
@@ -17,9 +16,7 @@ CELLS_LOOKED_AT = 5_000
 MOST_OPTIONS = 100
 
 
-def set_answer(
-    column: Column, each: Mapping[str, Any], *, lines: bool = False
-) -> tuple[Answer, dict[str, Any]] | None:
+def set_answer(column: Column, each: Mapping[str, Any], *, lines: bool = False) -> Reading | None:
     """Return the answer of a column of lists, with ``each`` where they hold several options.
 
     None where cells are single answers. Lists are JSON, Label Studio's choices, or, where a preset
@@ -52,13 +49,11 @@ def set_answer(
     if all(len(cell) <= 1 for cell in cells):
         counts = Counter(str(one) for cell in cells for one in cell)
         label = {"column": column.name, "json": "0"}
-        return Answer("categorical", [("label", label, "")], [column.name], None, counts), {}
+        return Reading(lines=[("label", label, "")], columns=[column.name], labels=counts)
     return _options(column, cells, {"column": column.name, "has": "{option}"})
 
 
-def _options(
-    column: Column, cells: list[list[Any]], label: dict[str, Any]
-) -> tuple[Answer, dict[str, Any]] | None:
+def _options(column: Column, cells: list[list[Any]], label: dict[str, Any]) -> Reading | None:
     counts: Counter[str] = Counter()
     for cell in cells:
         counts.update({str(one) for one in cell})
@@ -70,5 +65,4 @@ def _options(
         ("task", task, "several answers in a cell: a task each"),
         ("label", label, "whether it was chosen"),
     ]
-    answer = Answer("categorical", fields, [column.name])
-    return answer, {"option": options}
+    return Reading(lines=fields, columns=[column.name], each={"option": options})

@@ -17,8 +17,15 @@ from annot_pipeline.config.judges import MODEL_NAME
 from annot_pipeline.errors import first_of, shorten
 from annot_pipeline.init import names, views
 from annot_pipeline.init.abstentions import abstentions, without, without_abstentions
-from annot_pipeline.init.answers import NO, YES, Answer
-from annot_pipeline.init.questions import ColumnsByRole, Line, NoJudgmentsError, Option, Question
+from annot_pipeline.init.answers import NO, YES
+from annot_pipeline.init.questions import (
+    ColumnsByRole,
+    Line,
+    NoJudgmentsError,
+    Option,
+    Question,
+    Reading,
+)
 from annot_pipeline.init.rankings import may_be_ranks, ranks_seen
 from annot_pipeline.init.roles import NAMELESS, NO_ANSWER
 from annot_pipeline.init.table import Choice, Column, Sheet
@@ -150,7 +157,7 @@ LONGEST_NAME = 200
 
 def comparison(
     sheet: Sheet, choice: Choice, by_role: ColumnsByRole, *, is_mturk: bool = False
-) -> list[Answer]:
+) -> list[Reading]:
     """Return which of two was better, one a question, or both their ranks; [] if nothing does.
 
     ``by_role``: columns that options say; ``is_mturk``: any column of answers may say the outcome.
@@ -223,7 +230,7 @@ def comparison(
     return []
 
 
-def _of_two_names(sheet: Sheet, choice: Choice) -> list[Answer]:
+def _of_two_names(sheet: Sheet, choice: Choice) -> list[Reading]:
     """Return which of two systems won that are the same in all rows, each with other columns."""
     for column in _outcomes(choice):
         ties = [v for v in column.counts if TIE_WORDS & {*names.words(v)}]
@@ -239,7 +246,7 @@ def _of_two_names(sheet: Sheet, choice: Choice) -> list[Answer]:
             why = f"names what won: {', '.join(named)}"
             sides = [(f"system_{s}", {"value": v}, why) for s, v in zip("ab", named, strict=True)]
             fields: list[Line] = [*sides, ("winner", expression or column.expression, why)]
-            return [Answer("pairwise", fields, [column.name])]
+            return [Reading(lines=fields, kind="pairwise", columns=[column.name])]
     return []
 
 
@@ -252,7 +259,7 @@ THREE: list[list[str]] = names.VOCABULARY["outcome_columns"]
 """Names of columns of which one is 1, the others 0: a won, b won, a tie."""
 
 
-def _on_criteria(sheet: Sheet, answers: Sequence[tuple[Column, Answer]]) -> list[Answer]:
+def _on_criteria(sheet: Sheet, answers: Sequence[tuple[Column, Reading]]) -> list[Reading]:
     """Return the first answer, and those of other columns that answer alike, each a question.
 
     What another says of the pair, such as a model, a majority or a key, is no question; nor is
@@ -262,11 +269,11 @@ def _on_criteria(sheet: Sheet, answers: Sequence[tuple[Column, Answer]]) -> list
     (first, answer), *others = own or answers[:1]
     pair = [*answer.columns[:2], *(n for n in sheet.names if "segment" in names.roles(n))]
     differs = sheet.differing(pair, first.name) > 0
-    name = answer.fields[-1][0]
+    name = answer.lines[-1][0]
     questions = [answer]
     for column, other in others if not answer.notes else ():
         if not (
-            other.notes or other.fields[-1][0] != name or MODEL_NAME.search(column.name)
+            other.notes or other.lines[-1][0] != name or MODEL_NAME.search(column.name)
             or (name != "winner" and NO_ANSWER & {*names.words(column.name)})
             or (differs and sheet.differing(pair, column.name) == 0)
             or any(_same(sheet, one, other) for one in questions)
@@ -275,26 +282,26 @@ def _on_criteria(sheet: Sheet, answers: Sequence[tuple[Column, Answer]]) -> list
     return questions
 
 
-def _same(sheet: Sheet, one: Answer, other: Answer) -> bool:
+def _same(sheet: Sheet, one: Reading, other: Reading) -> bool:
     """Return whether an answer to each row says what another says, or the opposite."""
     pairs = {*zip(_sides(sheet, one), _sides(sheet, other), strict=True)}
     return len(pairs) in (len({a for a, _ in pairs}), len({b for _, b in pairs}))
 
 
-def _sides(sheet: Sheet, answer: Answer) -> list[str | None]:
+def _sides(sheet: Sheet, answer: Reading) -> list[str | None]:
     """Return which side each row says; None where it is blank."""
     *pair, cells = (
         sheet.table.column(n).to_pylist() for n in [*answer.columns[:2], answer.columns[-1]]
     )
-    if answer.fields[-1][0] == "preference":
-        return [answer.fields[-1][1]["map"].get(cell) for cell in cells]
+    if answer.lines[-1][0] == "preference":
+        return [answer.lines[-1][1]["map"].get(cell) for cell in cells]
     return [
         cell and ("a" if cell == a else "b" if cell == b else "tie")
         for a, b, cell in zip(*pair, cells, strict=True)
     ]
 
 
-def _three_columns(sheet: Sheet, choice: Choice) -> Answer | None:
+def _three_columns(sheet: Sheet, choice: Choice) -> Reading | None:
     """Map rows whose winner stands in a column for each outcome."""
     for names_ in THREE:
         if not {*names_} <= {*choice.remaining}:
@@ -323,7 +330,7 @@ def _nameless_pairs(sheet: Sheet, choice: Choice) -> list[Pair]:
     return [p for p in pairs if all(map(NAMELESS.fullmatch, p[2:])) and _are_systems(sheet, p)]
 
 
-def _graded(sheet: Sheet, pairs: list[Pair], strength: Sequence[str]) -> Answer:
+def _graded(sheet: Sheet, pairs: list[Pair], strength: Sequence[str]) -> Reading:
     """Return how much better one of two is, as an option says: a column, and both ends."""
     column, ends = sheet[strength[0]], strength[1:]
     things = [p for p in pairs if not p.is_rank]
@@ -425,7 +432,7 @@ def _outcomes(choice: Choice) -> list[Column]:
     return [*outcomes, *(c for c in choice.with_role("preference") if c not in outcomes)]
 
 
-def _preference(sheet: Sheet, things: list[Pair], column: Column) -> Answer | None:
+def _preference(sheet: Sheet, things: list[Pair], column: Column) -> Reading | None:
     """Return the answer that a column holds, if it holds sides."""
     contenders = {value for p in things for n in (p.first, p.second) for value in sheet[n].counts}
     abstained = {
@@ -440,7 +447,7 @@ def _preference(sheet: Sheet, things: list[Pair], column: Column) -> Answer | No
     return replace(answer, abstained=abstained) if answer else None
 
 
-def _sides_in(sheet: Sheet, things: list[Pair], column: Column) -> Answer | None:
+def _sides_in(sheet: Sheet, things: list[Pair], column: Column) -> Reading | None:
     """Return the answer of a column whose values are all answers, if it holds sides."""
     if column.numeric_share < 1 and (named := _named(sheet, things, column)):
         return _by_name(sheet, named, column)
@@ -491,7 +498,7 @@ def _whether(column: Column, pair: Pair) -> dict[str, str]:
     return {a: yes if a.lower() in YES else no for a in column.counts}
 
 
-def _by_name(sheet: Sheet, pair: Pair, column: Column) -> Answer:
+def _by_name(sheet: Sheet, pair: Pair, column: Column) -> Reading:
     """Return the answer of a column that names what won; words for ties are mapped."""
     contenders = {*sheet[pair.first].counts, *sheet[pair.second].counts}
     sides, _ = outcomes_of(column, pair)
@@ -526,7 +533,7 @@ def _named(sheet: Sheet, things: list[Pair], column: Column) -> Pair | None:
     return None
 
 
-def _won_and_lost(sheet: Sheet, choice: Choice) -> Answer | None:
+def _won_and_lost(sheet: Sheet, choice: Choice) -> Reading | None:
     """Map rows of which one column names what won, another what lost."""
     by_name = {names.bare(name): name for name in reversed(choice.remaining)}
     for pair in views.WON_AND_LOST:
@@ -541,7 +548,7 @@ def _won_and_lost(sheet: Sheet, choice: Choice) -> Answer | None:
 
 def _sides_of(
     sheet: Sheet, pair: Pair, answer: list[Line], columns: list[str], notes: list[str] | None = None
-) -> Answer:
+) -> Reading:
     """Return the two sides: systems that worked on a segment, or simply two items."""
     sides = [sheet[pair.first], sheet[pair.second]]
     long = [column.name for column in sides if column.mean_length > LONGEST_NAME]
@@ -549,6 +556,5 @@ def _sides_of(
         raise NoJudgmentsError(WHOLE_TEXTS.format(" and ".join(long)))
     thing = "item" if pair.are_outputs or "item" in pair.stem.split("_") else "system"
     lines = [column.line(f"{thing}_{side}") for side, column in zip("ab", sides, strict=True)]
-    return Answer(
-        "pairwise", [*lines, *answer], [pair.first, pair.second, *columns], notes=tuple(notes or ())
-    )
+    used = [pair.first, pair.second, *columns]
+    return Reading(lines=[*lines, *answer], kind="pairwise", columns=used, notes=notes or [])

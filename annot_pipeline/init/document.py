@@ -66,7 +66,7 @@ def write_campaign(
     name: str,
     sources: Sequence[SourceGuess],
     tables: Sequence[ItemTable],
-    left_out: Sequence[tuple[str, str]],
+    left_out: Sequence[str],
 ) -> str:
     """Return the whole document.
 
@@ -77,7 +77,7 @@ def write_campaign(
     sources, tables
         The entries.
     left_out
-        Files that are in no entry, each with the reason.
+        Files that are in no entry, with the reason.
     """
     blocks = [
         "# Written by annot init: a guess from the exports; comments give the evidence.\n"
@@ -95,7 +95,7 @@ def write_campaign(
         _models(sources),
         _tests_of_judges(sources),
         _privacy(sources),
-        _comments("Left out:", [f"{file}: {why}" for file, why in left_out]),
+        _comments("Left out:", left_out),
     ]
     return "\n".join(block for block in blocks if block)
 

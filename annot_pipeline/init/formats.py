@@ -8,7 +8,7 @@ from dataclasses import replace
 import pyarrow.compute as pc
 
 from annot_pipeline.init import names
-from annot_pipeline.init.answers import Answer, answer_as, labels_seen, scale_of
+from annot_pipeline.init.answers import answer_as, labels_seen, scale_of
 from annot_pipeline.init.objects import find_task
 from annot_pipeline.init.optional_fields import time_lines, with_item_text
 from annot_pipeline.init.questions import Line, NoJudgmentsError, Reading
@@ -17,7 +17,7 @@ from annot_pipeline.init.readings import unmapped_note
 from annot_pipeline.init.table import Choice, Column, Sheet, rounded
 
 
-def _label_studio_answer(choice: Choice, label: Column) -> Answer:
+def _label_studio_answer(choice: Choice, label: Column) -> Reading:
     """Return the choices, or the ratings and numbers where nothing else is asked.
 
     Raises
@@ -26,13 +26,14 @@ def _label_studio_answer(choice: Choice, label: Column) -> Answer:
         There are neither.
     """
     if label.counts:
-        fields = [("label", label.expression, labels_seen(label))]
-        return Answer("categorical", fields, [], labels=label.answers)
+        line: Line = ("label", label.expression, labels_seen(label))
+        return Reading(lines=[line], labels=label.answers)
     score = choice.sheet["score"]
     if score.counts:
         choice.claim(score)
         comment = f"{score.n_distinct:,} different, {score.low:g} to {score.high:g}"
-        return Answer("scalar", [("score", score.expression, comment)], [], scale=scale_of(score))
+        line = ("score", score.expression, comment)
+        return Reading(lines=[line], kind="scalar", scale=scale_of(score))
     if choice.sheet["preference"].counts:
         raise NoJudgmentsError(
             "annotations are preferences. Which columns of data hold the two sides? Map them: "
@@ -159,16 +160,13 @@ def wmt_ranking(choice: Choice) -> Reading:
 
 
 def _read(
-    lines: list[Line], answer: Answer, judge: Column, tasks: Sequence[str], notes: Sequence[str]
+    lines: list[Line], answer: Reading, judge: Column, tasks: Sequence[str], notes: Sequence[str]
 ) -> Reading:
     """Return a reading with judge and answers."""
     each = rounded(len(judge.filled) / max(judge.n_distinct, 1))
     evidence = f"{judge.n_distinct:,} different, {each} rows each on average"
-    reading = Reading(
-        "", lines, answer.kind, answer.scale, answer.labels, tasks=[*tasks],
-        columns=answer.columns, notes=[*notes], is_preset=True,
-    )  # fmt: skip
-    return reading.with_lines(("judge", judge.expression, evidence), *answer.fields)
+    reading = replace(answer, tasks=[*tasks], notes=[*notes], is_preset=True)
+    return reading.with_lines(*lines, ("judge", judge.expression, evidence))
 
 
 OWN_COLUMNS = {"appraise": appraise, "wmt_ranking": wmt_ranking, "label_studio": label_studio}

@@ -336,7 +336,7 @@ class _Interpreter:
         if (column.numeric_share == 1 and numbers) or kind_of(column, None) == "scalar":
             answer = answer_as(column, "scalar")
             reading = replace(reading, kind="scalar", scale=answer.scale)
-            return reading.with_lines(("score", expression, answer.fields[0][2]))
+            return reading.with_lines(("score", expression, answer.lines[0][2]))
         return replace(probe, kind="categorical")
 
     def _expression(self, written: Any) -> Any:
@@ -454,7 +454,7 @@ class _Interpreter:
                 if values.numeric_share < 1:
                     return None
                 answer = answer_as(values, "scalar")
-                return Reading(title, [*lines, *answer.fields], "scalar", answer.scale)
+                return Reading(title, [*lines, *answer.lines], "scalar", answer.scale)
         options = [o for o in written if sheet[f"{question}{mark}{o}"].n_distinct == 1]
         if not options:
             return None
@@ -528,7 +528,7 @@ def _scored(reading: Reading, sheet: Sheet, pattern: str) -> Reading:
     lines = [line for line in reading.lines if line[0] not in ("label", "task")]
     named = [("task", {"value": question}, "a question")] * reading.has("task")
     return replace(
-        reading, lines=[*lines, *named, *answer.fields], kind="scalar", scale=answer.scale,
+        reading, lines=[*lines, *named, *answer.lines], kind="scalar", scale=answer.scale,
         labels={}, tasks=[question] * reading.has("task"),
     )  # fmt: skip
 

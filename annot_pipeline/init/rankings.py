@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 
 from annot_pipeline.errors import shorten
 from annot_pipeline.init import names
-from annot_pipeline.init.answers import Answer, answer_in
-from annot_pipeline.init.questions import Reading
+from annot_pipeline.init.answers import answer_in
+from annot_pipeline.init.questions import Line, Reading
 from annot_pipeline.init.table import Choice, Column, Sheet
 from annot_pipeline.stages.ingest.read_records import NUMBER
 
@@ -35,7 +35,7 @@ SHOWN = 5
 
 def long_ranking(
     sheet: Sheet, choice: Choice, judge: Column
-) -> tuple[Answer, Column | None] | None:
+) -> tuple[Reading, Column | None] | None:
     """Return the ranks of rows with one output each, and the column that identifies a ranking.
 
     None if no column holds ranks; the second is None if only judge and segment identify it.
@@ -85,11 +85,11 @@ def may_be_ranks(column: Column) -> bool:
     return 1 < len(fit) <= MOST_RANKS and n_fit >= MOSTLY_RANKS * len(column.filled)
 
 
-def rank_answer(column: Column, columns: list[str], notes: Sequence[str] | None = None) -> Answer:
+def rank_answer(column: Column, columns: list[str], notes: Sequence[str] | None = None) -> Reading:
     """Return an answer of ranks; ``notes`` are those of `rank_notes` unless given."""
-    fields = [("rank", column.expression, ranks_seen(column))]
+    line: Line = ("rank", column.expression, ranks_seen(column))
     notes = rank_notes(column) if notes is None else notes
-    return Answer("ranking", fields, columns, notes=tuple(notes))
+    return Reading(lines=[line], kind="ranking", columns=columns, notes=[*notes])
 
 
 def are_ranks_of_rows(sheet: Sheet, names_: Sequence[str]) -> bool:

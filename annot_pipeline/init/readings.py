@@ -25,7 +25,6 @@ from annot_pipeline.init.abstentions import (
 from annot_pipeline.init.answers import (
     MOST_LABELS,
     MOSTLY_NUMBERS,
-    Answer,
     answer_as,
     answer_in,
     kind_of,
@@ -439,13 +438,13 @@ class _Reader:
         for name in (name for answer in answers for name in answer.columns):
             self.choice.claim(self.sheet[name])
         lines: list[Line] = []
-        sides = [e for field, e, _ in answers[0].fields if field in SIDES]
+        sides = [e for field, e, _ in answers[0].lines if field in SIDES]
         pair = [n for n in answers[0].columns if self.sheet[n].expression in sides]
         if segment := self._segment(pair):
             lines.append(self.choice.claim(segment).line("segment"))
         else:  # nothing that the two worked on: they are what was judged
             answers = [
-                replace(a, fields=[(f.replace("system_", "item_"), *rest) for f, *rest in a.fields])
+                replace(a, lines=[(f.replace("system_", "item_"), *rest) for f, *rest in a.lines])
                 for a in answers
             ]
         task, tasks = self._task(lines) if len(answers) == 1 else ([], [])
@@ -502,7 +501,7 @@ class _Reader:
                 return reading.with_lines(("segment", joined, why))
         return reading
 
-    def _ranked(self, answer: Answer, ranking: Column | None, pairing: Pairing) -> Reading:
+    def _ranked(self, answer: Reading, ranking: Column | None, pairing: Pairing) -> Reading:
         """Return rows of one ranked output each."""
         for name in answer.columns:
             self.choice.claim(self.sheet[name])
@@ -680,7 +679,7 @@ class _Reader:
             )
         if not answers:
             self.questions.append(self._answer_question())
-            answer = Answer("categorical", [("label", "?", "")], [])
+            answer = Reading(lines=[("label", "?", "")])
             return [self._reading(answer, [*task, *lines], tasks)]
         return self._by_question(answers, [*task, *lines], tasks)
 
@@ -736,7 +735,7 @@ class _Reader:
     # --- several answers of a judge to one thing ------------------------------------------------
 
     def _told_apart(
-        self, lines: list[Line], task: list[Line], answers: Sequence[tuple[Column, Answer]]
+        self, lines: list[Line], task: list[Line], answers: Sequence[tuple[Column, Reading]]
     ) -> list[Line]:
         """Return lines under which a judge answers a thing once, as far as columns can say."""
         sheet = self.one
@@ -789,7 +788,7 @@ class _Reader:
         self.questions.append(self._apart_question(nearest, share))
         return lines
 
-    def _crossed(self, answers: Sequence[tuple[Column, Answer]]) -> list[str]:
+    def _crossed(self, answers: Sequence[tuple[Column, Reading]]) -> list[str]:
         """Return what each thing comes in once, where every row is another person's: no person."""
         things, sheet = self.things, self.sheet
         n_things, n_rows = sheet.combinations(*things) if things else 0, len(sheet)
@@ -865,7 +864,7 @@ class _Reader:
 
     # --- answers --------------------------------------------------------------------------------
 
-    def _answers(self) -> list[tuple[Column, Answer]]:
+    def _answers(self) -> list[tuple[Column, Reading]]:
         """Return the columns of answers, and how each answers."""
         by_kind = {"categorical": self.named("label"), "scalar": self.named("score")}
         by_option = [(self.sheet[n], kind) for kind, named in by_kind.items() for n in named]
@@ -900,7 +899,7 @@ class _Reader:
 
     def _claimed(
         self, columns: Sequence[Column], truth: Column | None
-    ) -> list[tuple[Column, Answer]]:
+    ) -> list[tuple[Column, Reading]]:
         """Claim columns that hold answers, and return how each answers."""
         pairs = [(c, answer) for c in columns if (answer := self._answer(c, truth))]
         if len(pairs) > 1 and all(has_steps(without_abstentions(c)) for c, _ in pairs):
@@ -927,7 +926,7 @@ class _Reader:
             and not any(_marks_blanks(self.sheet, c.column, other) for other in filled)
         ]  # fmt: skip
 
-    def _answer(self, column: Column, truth: Column | None) -> Answer | None:
+    def _answer(self, column: Column, truth: Column | None) -> Reading | None:
         inner = [parsed(value) for value in column.counts] if self.view.each else []
         if any(isinstance(one, list) and len(one) > 1 for one in inner):
             return None  # several answers within one of several
@@ -1001,7 +1000,7 @@ class _Reader:
             self.notes.append(f"{ANOTHER}: {first_of([c.column.name for c in rivals])}")
         return [first, *alike]
 
-    def _mturk_answers(self, truth: Column | None) -> list[tuple[Column, Answer]]:
+    def _mturk_answers(self, truth: Column | None) -> list[tuple[Column, Reading]]:
         """Return the questions of a HIT: of one kind, since a HIT asks for one, or as labels."""
         named = [
             c for c in self.choice.among(lambda n: n.startswith(MTURK_ANSWER)).offered()
@@ -1023,7 +1022,7 @@ class _Reader:
         return self._claimed(answers, truth)
 
     def _by_question(
-        self, answers: Sequence[tuple[Column, Answer]], lines: list[Line], tasks: list[str]
+        self, answers: Sequence[tuple[Column, Reading]], lines: list[Line], tasks: list[str]
     ) -> list[Reading]:
         """Return one reading for all answers of one kind; else one for each kind or question."""
         readings = []
@@ -1032,8 +1031,8 @@ class _Reader:
             for c, _ in answers
             if (s := set_answer(c, self.view.each, lines="all_answers" in self.by_role))
         ]
-        taken = {name for answer, _ in sets for name in answer.columns}
-        groups: list[list[tuple[Column, Answer]]] = []
+        taken = {name for answer in sets for name in answer.columns}
+        groups: list[list[tuple[Column, Reading]]] = []
         for column, answer in [(c, a) for c, a in answers if c.name not in taken]:
             is_text = isinstance(column.expression, str) and self.view.shape in ("rows", "grid")
             alike = next((g for g in groups if is_text and _on_one_scale(g[0][1], answer)), [])
@@ -1049,11 +1048,7 @@ class _Reader:
                 own = [("task", self._question_name(column, lines), "a question")] * is_own
                 rest = [line for line in lines if line[0] != "task"] if own else lines
                 readings.append(self._reading(answer, [*own, *rest], [] if own else tasks))
-        for answer, each in sets:
-            one = self._reading(answer, [], tasks)
-            rest = [line for line in lines if not any(line[0] == f[0] for f in answer.fields)]
-            one = replace(one, each={**one.each, **each}, lines=[*rest, *one.lines])
-            readings.append(one)
+        readings += [self._reading(answer, lines, tasks) for answer in sets]
         listed = ", ".join(c.name for c, _ in answers)
         note = [f"{len(readings)} questions, a source each: {listed}"] * (len(readings) > 1)
         return [replace(r, notes=[*r.notes, *note]) for r in readings]
@@ -1064,7 +1059,7 @@ class _Reader:
         return {"join": [task, {"value": f":{name}"}]} if task is not None else {"value": name}
 
     def _each_question(
-        self, members: Sequence[tuple[Column, Answer]], lines: Sequence[Line]
+        self, members: Sequence[tuple[Column, Reading]], lines: Sequence[Line]
     ) -> Reading:
         """Turn several questions of one kind into tasks, by ``each``; or into one ranking."""
         names_ = [column.name for column, _ in members]
@@ -1072,22 +1067,22 @@ class _Reader:
             return self._ranks_of_columns([column for column, _ in members], lines)
         start = MTURK_ANSWER if self.is_mturk else ""
         first = members[0][1]
-        *sides, (name, _, _) = first.fields
+        *sides, (name, _, _) = first.lines
         labels: Counter[str] = Counter()
         abstained, failed = Counter[str](), Counter[str]()
         for _, answer in members:
             labels.update(answer.labels)
             abstained.update(answer.abstained)
             failed.update(answer.failed)
-        shown = "; ".join(f"{c.name}: {a.fields[-1][2]}" for c, a in members[:5])
+        shown = "; ".join(f"{c.name}: {a.lines[-1][2]}" for c, a in members[:5])
         questions = [one.removeprefix(start) for one in names_]
         whole: Any = self.view.whole or start + "{question}"
-        maps = [e for _, a in members if isinstance(e := a.fields[-1][1], dict)]
+        maps = [e for _, a in members if isinstance(e := a.lines[-1][1], dict)]
         if first.kind == "pairwise" and maps:
             whole = {"column": whole, "map": {v: s for e in maps for v, s in e["map"].items()}}
         columns = [*first.columns[: len(sides)], *names_]
         answer = replace(
-            first, fields=[*sides, (name, whole, shown)], labels=labels, columns=columns,
+            first, lines=[*sides, (name, whole, shown)], labels=labels, columns=columns,
             abstained=abstained, failed=failed,
         )  # fmt: skip
         task: Line = ("task", {"value": "{question}"}, EACH_QUESTION)
@@ -1101,7 +1096,7 @@ class _Reader:
         start = re.sub(r"[^\W_]*$", "", commonprefix(names_))  # noqa: RUF071  # no paths
         systems = [name.removeprefix(start) for name in names_]
         answer = rankings.rank_answer(columns[0], names_, notes=())
-        answer = replace(answer, fields=[("rank", start + "{system}", "1 is the best of a row")])
+        answer = replace(answer, lines=[("rank", start + "{system}", "1 is the best of a row")])
         what = [("segment", *line[1:]) if line[0] == "item" else line for line in lines]
         system: Line = ("system", {"value": "{system}"}, "a column each")
         reading = self._reading(answer, [*what, system], [])
@@ -1109,12 +1104,12 @@ class _Reader:
 
     # --- the end --------------------------------------------------------------------------------
 
-    def _reading(self, answer: Answer, lines: Sequence[Line], tasks: Sequence[str]) -> Reading:
-        return Reading(
-            "", [*lines, *answer.fields], answer.kind, answer.scale, answer.labels,
-            tasks=[*tasks], columns=[*answer.columns], each=dict(self.view.each),
-            abstained=without_nan(answer.abstained, self.format), failed=dict(answer.failed),
-            notes=[*answer.notes], strength=answer.strength,
+    def _reading(self, answer: Reading, lines: Sequence[Line], tasks: Sequence[str]) -> Reading:
+        """Return answers with who and what was judged; lines of the answers come first."""
+        return replace(
+            answer, lines=[*lines, *answer.lines], tasks=[*tasks],
+            each={**self.view.each, **answer.each},
+            abstained=without_nan(answer.abstained, self.format),
         )  # fmt: skip
 
     def _finished(self, reading: Reading, judge_line: Line) -> Reading:
@@ -1339,7 +1334,7 @@ def _labels_and_scores(names_: Sequence[str], are_scores: Sequence[bool]) -> Col
     return by_role
 
 
-def _labels_or_scores(pairs: Sequence[tuple[Column, Answer]], unclear: Sequence[str]) -> Question:
+def _labels_or_scores(pairs: Sequence[tuple[Column, Reading]], unclear: Sequence[str]) -> Question:
     """Return the question whether whole numbers of some columns are classes or a scale."""
     options = []
     for is_score, why in ((True, "numbers on a scale, with means"), (False, "classes")):
@@ -1362,7 +1357,7 @@ def _reversed(reading: Reading) -> Reading:
     return replace(reading.with_lines(line), scale=(0.0, 100.0) if high > 1 else (low, high))
 
 
-def _on_one_scale(first: Answer, other: Answer) -> bool:
+def _on_one_scale(first: Reading, other: Reading) -> bool:
     """Return whether two answers are of one kind, and share a scale or most classes."""
     if first.kind != other.kind or first.scale != other.scale:
         return False

@@ -91,7 +91,7 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
     error: NoJudgmentsError | None = None
     if not by_role and (counts := vote_counts(sheet)):
         return [counts]
-    if not by_role and (by_name := _grid(sheet, format_) or _judges_by_name(sheet, rows.sheet)):
+    if not by_role and (by_name := _grid(sheet, format_) or _judges_by_name(sheet, rows)):
         return by_name
     try:
         readings = read_view(rows, format_, by_role)
@@ -269,7 +269,11 @@ def _each_by_option(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[
                 **rest,
                 "score" if sheet[patterns[0]].numeric_share == 1 else "label": ("@answer",),
             }
-            return read_view(views.columns_view(sheet, patterns, "rater", pattern), format_, named)
+            return read_view(
+                views.columns_view(views.plain_view(sheet), patterns, "rater", pattern),
+                format_,
+                named,
+            )
         return [by_judge(sheet, patterns, pattern, item)]
     if person := rest.get("judge"):
         return [survey(sheet, patterns, person[0], "as was answered")]
@@ -279,13 +283,13 @@ def _each_by_option(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[
     )
 
 
-def _judges_by_name(sheet: Sheet, rows: Sheet) -> list[Reading]:
+def _judges_by_name(sheet: Sheet, rows: views.View) -> list[Reading]:
     """Return columns named after judges, such as rater_1, rater_2: one row an item, or a pair.
 
     Where there are several families, as tag_ann1 and stance_ann1, each is a question.
     """
     families: dict[str, list[str]] = {}
-    pairs = views.pairs_among(rows.names)
+    pairs = views.pairs_among(rows.columns)
     are_compared = any(p.are_systems or p.first not in sheet.names for p in pairs)
     for name in sheet.names[:5000]:
         match = _NUMBERED.fullmatch(name) or re.fullmatch(r"(lf_)(.+)", name)
@@ -326,10 +330,10 @@ def _is_judge_word(word: str) -> bool:
 
 
 def _outcomes_by_judge(
-    sheet: Sheet, stem: str, outcome: str, columns: Sequence[str]
+    rows: views.View, stem: str, outcome: str, columns: Sequence[str]
 ) -> list[Reading]:
     """Return comparisons with a column of winners for each judge."""
-    view = views.columns_view(sheet, columns, "rater", f"{stem}*", outcome)
+    view = views.columns_view(rows, columns, "rater", f"{stem}*", outcome)
     return [r for r in read_view(view, "csv", {"judge": ("each",)}) if r.kind == "pairwise"]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from annot_pipeline.config.judges import MODEL_NAME
 from annot_pipeline.init import groups, names
 from annot_pipeline.init.abstentions import without_abstentions
-from annot_pipeline.init.answers import MOSTLY_NUMBERS, Answer, answer_as, answered, kind_of
+from annot_pipeline.init.answers import MOSTLY_NUMBERS, answer_as, answered, kind_of
 from annot_pipeline.init.formats import OWN_COLUMNS
 from annot_pipeline.init.planned import FORMAT, planned_mapping
 from annot_pipeline.init.presets import preset_readings
@@ -228,7 +228,7 @@ def _source(group: groups.Group, reading: Reading, tasks: list[Task] | None = No
     return SourceGuess(group, group.pattern or "", reading, tasks or _tasks(reading), items)
 
 
-def _answers(sheet: Sheet, reading: Reading) -> list[Answer]:
+def _answers(sheet: Sheet, reading: Reading) -> list[Reading]:
     """Return the kind of answers of each file; if it has too few rows, the most common kind."""
     name = reading.columns[0]
     columns = [without_abstentions(sheet.part(number)[name]) for number in range(len(sheet.parts))]
@@ -252,7 +252,7 @@ def _by_task(
     sheet: Sheet,
     reading: Reading,
     words: list[str],
-    answers: list[Answer],
+    answers: list[Reading],
     by_role: ColumnsByRole,
 ) -> list[SourceGuess]:
     """Make every file a task, named by the part of the file name that differs."""

@@ -180,19 +180,14 @@ class Sheet:
         if names not in self._codes:
             if len(names) == 1:
                 cells = self.table.column(names[0]).combine_chunks().cast(pa.string())
-                encoded = cells.dictionary_encode()
-                is_blank = pc.equal(pc.utf8_trim_whitespace(encoded.dictionary), "")
-                of_value = np.arange(len(is_blank))
-                of_value[is_blank.to_numpy(zero_copy_only=False)] = -1
-                indices = encoded.indices.fill_null(-1).to_numpy()
-                codes = np.append(of_value, -1)[indices]
+                is_blank = pc.equal(pc.utf8_trim_whitespace(cells), "")
+                encoded = pc.if_else(is_blank, None, cells).dictionary_encode()
+                codes = encoded.indices.fill_null(-1).to_numpy().astype(np.int64)
             else:
                 head, last = self.codes(*names[:-1]), self.codes(names[-1])
-                whole = np.where(
-                    (head < 0) | (last < 0), -1, head * (last.max(initial=0) + 1) + last
-                )
-                values, inverse = np.unique(whole, return_inverse=True)
-                codes = inverse.reshape(-1) - int(len(values) > 0 and values[0] == -1)
+                both = head * (last.max(initial=0) + 1) + last
+                both[(head < 0) | (last < 0)] = -1
+                codes = np.unique(both, return_inverse=True)[1] - int((both < 0).any())
             self._codes[names] = codes
         return self._codes[names]
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.config import Source
-from annot_pipeline.exports.raw_rows import RawRows
+from annot_pipeline.config import EachColumn, Source
+from annot_pipeline.config.sources import FieldName
 from annot_pipeline.init import names
 from annot_pipeline.init.abstentions import (
     abstentions,
@@ -29,7 +27,10 @@ from annot_pipeline.init.optional_fields import with_item_text
 from annot_pipeline.init.questions import ColumnsByRole, NoJudgmentsError, Option, Question, Reading
 from annot_pipeline.init.samples import read_rows
 from annot_pipeline.init.table import Choice, Sheet, value_counts
-from annot_pipeline.stages.ingest.read_records import read_records
+from annot_pipeline.init.views import frozen, raw_rows
+from annot_pipeline.stages.ingest.expressions import columns_used
+from annot_pipeline.stages.ingest.read_records import columns_of, read_records
+from annot_pipeline.stages.ingest.record_cells import combinations, matching_columns
 
 MOST_REJECTED = 0.1
 """Share of records, as the gate rejected_share has it."""
@@ -41,49 +42,33 @@ TASK = "(campaign)"
 IDENTITY: list[str] = names.VOCABULARY["identity"]
 
 
-PLACEHOLDER = re.compile(r"(\{\w+\})")
-
-
-def columns_of(expression: str, each: Mapping[str, Any], columns: Sequence[str]) -> list[str]:
-    """Return the columns that an expression names: one, or a column for each value of ``each``."""
-    spelled = {""}
-    for part in PLACEHOLDER.split(expression):
-        values = each.get(part[1:-1]) if part.startswith("{") else None
-        choices: Iterable[Any] = [part]
-        if isinstance(values, Mapping) and "columns" in values:
-            choices = [name for name in columns if fnmatchcase(name, values["columns"])]
-        elif isinstance(values, str):
-            first, _, last = values.partition("..")
-            choices = range(int(first), int(last) + 1)
-        elif isinstance(values, Sequence):
-            choices = values
-        spelled = {f"{start}{choice}" for start in spelled for choice in choices}
-    return [column for column in columns if column in spelled]
+def source_of(reading: Reading, **more: Any) -> Source:
+    """Return the source that a reading is; ``more``: how its files are opened."""
+    document: dict[str, Any] = {
+        "path": "*", "format": "csv", "each": reading.each, "where": reading.where,
+        "abstain": reading.abstain, "failed": failed_entries(reading.failed),
+        "strength": reading.strength,
+        "fields": {name: expression for name, expression, _ in reading.lines},
+    }  # fmt: skip
+    return Source.model_validate(frozen(document | more))
 
 
 def used_columns(reading: Reading, columns: Sequence[str]) -> set[str]:
-    """Return the columns that a line, ``each``, ``where`` or an option of a reading names."""
-    expressions = [expression for _, expression, _ in reading.lines]
-    named: set[str] = set()
-    for text in _texts([*expressions, reading.each, reading.where, reading.options]):
-        named.update(columns_of(text, reading.each, columns))
-    for values in reading.each.values():
-        if isinstance(values, dict) and "columns" in values:
-            named.update(name for name in columns if fnmatchcase(name, values["columns"]))
-    return named
+    """Return the columns that a line, ``each`` or ``where`` of a reading names."""
+    source = source_of(reading)
+    patterns = [each for each in source.each.values() if isinstance(each, EachColumn)]
+    matched = [name for each in patterns for name in matching_columns(each, [*columns])]
+    return {*columns} & {*columns_of(source), *matched}
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """Yield the texts of expressions that may name columns: no constants, maps or patterns."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for key, inner in value.items():
-            if key not in ("value", "map", "else", "match", "in", "not", "has", "json"):
-                yield from _texts(inner)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _texts(inner)
+def _answer_columns(reading: Reading, columns: Sequence[str]) -> list[str]:
+    """Return the columns whose whole cells are the labels, or the scores, of a reading."""
+    source = source_of(reading)
+    fields: list[FieldName] = ["label", "score"]
+    whole = [source.fields[n] for n in fields if isinstance(reading.expression(n), str)]
+    bindings = combinations(source, [*columns])
+    read = {name for e in whole[:1] for b in bindings for name in columns_used(e, b)}
+    return [name for name in columns if name in read]
 
 
 @dataclass(frozen=True)
@@ -126,26 +111,14 @@ class Trial:
 def try_reading(reading: Reading, group: Group) -> Trial:
     """Return what a reading makes of the rows of a group, read as a build would read them."""
     first = group.first
-    document: dict[str, Any] = {
-        "path": "*", "format": first.format, "each": reading.each, "where": reading.where,
-        "abstain": reading.abstain, "failed": failed_entries(reading.failed),
-        "options": first.options | reading.options, "strength": reading.strength,
-        "fields": {name: expression for name, expression, _ in reading.lines},
-    }  # fmt: skip
-    if first.records is not None:
-        document["records"] = first.records
-    source = Source.model_validate(_frozen(document))
+    options = first.options | reading.options
+    source = source_of(reading, format=first.format, options=options, records=first.records)
     tables = []
     for sample in group.samples:
         if "document_fields" in reading.options:  # columns that the sample lacks
             options = sample.options | reading.options
             sample = read_rows(replace(sample, options=options), ROWS_TRIED)
-        table = sample.table.slice(0, ROWS_TRIED)
-        rows = RawRows(
-            {name: table.column(name).combine_chunks() for name in table.column_names},
-            np.arange(1, table.num_rows + 1),
-            pa.nulls(table.num_rows, pa.string()),
-        )
+        rows = raw_rows(sample.table.slice(0, ROWS_TRIED))
         path = os.path.relpath(sample.path, group.folder)
         tables.append(read_records(rows, source, path=path, campaign=TASK))
     records = pa.concat_tables(tables, promote_options="permissive")
@@ -153,13 +126,6 @@ def try_reading(reading: Reading, group: Group) -> Trial:
     is_used = pc.is_null(judged_records["reason"])
     reasons = Counter(r for r in judged_records["reason"].to_pylist() if r)
     return Trial(judged_records.filter(is_used), judged_records.num_rows, reasons)
-
-
-def _frozen(value: Any) -> Any:
-    """Return a document with tuples for lists, as settings have them."""
-    if isinstance(value, dict):
-        return {key: _frozen(inner) for key, inner in value.items()}
-    return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
 
 
 def objections(reading: Reading, trial: Trial) -> list[str]:
@@ -218,9 +184,8 @@ def tried(reading: Reading, group: Group, sheet: Sheet, by_role: ColumnsByRole) 
 def _with_values(reading: Reading, group: Group, sheet: Sheet) -> Reading:
     """Return a reading of several columns or of a preset with the kind of its answers."""
     counts: Counter[str] = Counter()
-    answers = [e for name in ("label", "score") if isinstance(e := reading.expression(name), str)]
-    for column in (c for e in answers[:1] for c in columns_of(e, reading.each, sheet.names)):
-        counts.update(sheet[column].counts)
+    for name in _answer_columns(reading, sheet.names):
+        counts.update(sheet[name].counts)
     words = without_nan(abstentions(counts), group.first.format)
     words = {v: n for v, n in words.items() if v not in reading.abstain}
     abstain = [*reading.abstain, *sorted(words)]

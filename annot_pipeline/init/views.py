@@ -12,17 +12,22 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pydantic import TypeAdapter
 
 from annot_pipeline.bounded_json import JsonError, parse_cell
-from annot_pipeline.contracts.answer_text import value_text
+from annot_pipeline.config import Source
+from annot_pipeline.config.expressions import Expression
+from annot_pipeline.exports.raw_rows import RawRows
 from annot_pipeline.init import names
 from annot_pipeline.init.table import Column, Sheet
-from annot_pipeline.stages.ingest.record_cells import json_at
+from annot_pipeline.stages.ingest.expressions import evaluate
+from annot_pipeline.stages.ingest.record_cells import RecordCells, record_cells
 
 SIDE_WORDS: list[list[str]] = names.VOCABULARY["side_words"]
 """How the two sides are told apart; with another of the words too, they are no two."""
@@ -165,12 +170,12 @@ class View:
     ----------
     shape
         ``rows``, ``numbered``, ``columns``, ``grid``, ``list``, ``parallel`` or ``keys``.
-    sheet
-        One judgment a row.
-    each
-        The source's ``each``.
     base
         The rows of the file.
+    columns
+        Column of the view to its expression.
+    each
+        The source's ``each``.
     parts
         Columns that ``each`` makes.
     taken
@@ -180,12 +185,66 @@ class View:
     """
 
     shape: str
-    sheet: Sheet
     base: Sheet
+    columns: Mapping[str, Any]
     each: dict[str, Any] = field(default_factory=dict)
     parts: tuple[str, ...] = ()
     taken: tuple[str, ...] = ()
     whole: str = ""
+
+    @cached_property
+    def sheet(self) -> Sheet:
+        """Return one judgment a row, as a build makes them of the rows of the file."""
+        if [*self.columns.items()] == [(name, name) for name in self.base.names]:
+            return self.base
+        return Sheet([self._long(part) for part in self.base.parts], self.columns)
+
+    def _long(self, part: pa.Table) -> pa.Table:
+        """Return a row for each value of ``each``; without those that have none."""
+        each = {
+            name: self.taken if isinstance(values, dict) and "columns" in values else values
+            for name, values in self.each.items()
+        }
+        source = Source.model_validate(frozen({"path": "*", "format": "csv", "each": each} | ROWS))
+        part = part.slice(
+            0, ROWS_UNFOLDED if any(isinstance(e, dict) for e in each.values()) else None
+        )
+        tables = []
+        for cells in record_cells(raw_rows(part), source):
+            columns = {n: _evaluated(e, cells) for n, e in self.columns.items()}
+            why_none = [cells.rows.problem, *[cells.not_asked] * (cells.not_asked is not None)]
+            tables.append(pa.table(columns).filter(pc.is_null(pc.coalesce(*why_none))))
+        return pa.concat_tables(tables)
+
+
+ROWS = {"fields": {name: {"row": True} for name in ("judge", "item", "label")}}
+"""Fields that say nothing, for a source that is not complete."""
+
+
+def raw_rows(table: pa.Table) -> RawRows:
+    """Return rows as a reader gives them."""
+    columns = {name: table.column(name).combine_chunks() for name in table.column_names}
+    places = np.arange(1, table.num_rows + 1)
+    return RawRows(columns, places, pa.nulls(table.num_rows, pa.string()))
+
+
+def frozen(value: Any) -> Any:
+    """Return a document with tuples for lists, as settings have them."""
+    if isinstance(value, dict):
+        return {key: frozen(inner) for key, inner in value.items()}
+    return tuple(map(frozen, value)) if isinstance(value, list | tuple) else value
+
+
+_EXPRESSION: TypeAdapter[Expression] = TypeAdapter(Expression)
+
+
+def _evaluated(expression: Any, cells: RecordCells) -> pa.Array:
+    """Return the values of an expression; null where it is rejected."""
+    column = expression["value"] if {*expression} == {"value"} else expression
+    if isinstance(column, str) and column in cells.rows.columns:
+        return cells.rows.columns[column]
+    valid = _EXPRESSION.validate_python(frozen(expression))
+    return evaluate(valid, cells, path="", field="cell").array
 
 
 def parsed(cell: str | None) -> Any:
@@ -196,6 +255,11 @@ def parsed(cell: str | None) -> Any:
         return parse_cell(cell)
     except JsonError:
         return cell
+
+
+def plain_view(sheet: Sheet) -> View:
+    """Return the rows as they are."""
+    return View("rows", sheet, {name: name for name in sheet.names})
 
 
 def rows_view(sheet: Sheet) -> View:
@@ -213,23 +277,9 @@ def rows_view(sheet: Sheet) -> View:
             expressions |= {f"{name}.{path}": {"column": name, "json": path} for path in paths}
     expressions |= _pairs_in_cells(sheet)
     expressions = {n: e for n, e in expressions.items() if n not in sheet.names}
-    if not expressions and not numbers:
-        return View("rows", sheet, sheet)
     taken = {e["column"] for e in expressions.values()}
-    parts = []
-    for part in sheet.parts:
-        cells_of = {
-            name: [parsed(cell) for cell in part.column(name).to_pylist()] for name in taken
-        }
-        columns = {n: part.column(n) for n in part.column_names if n not in taken}
-        for name in numbers:
-            points = pc.replace_substring(part.column(name), ",", ".")
-            columns[name] = pc.replace_substring_regex(points, r"\s*%", "")
-        for name, expression in expressions.items():
-            values = [_value(cell, expression) for cell in cells_of[expression["column"]]]
-            columns[name] = pa.chunked_array([pa.array(map(_text, values), pa.string())])
-        parts.append(pa.table(columns))
-    return View("rows", Sheet(parts, expressions | numbers), sheet)
+    rest = {name: numbers.get(name, name) for name in sheet.names if name not in taken}
+    return View("rows", sheet, rest | expressions)
 
 
 def number_in(column: Column) -> dict[str, Any]:
@@ -249,14 +299,6 @@ def number_in(column: Column) -> dict[str, Any]:
         return {column.name: {"join": [whole, decimals], "sep": "."}}
     is_percent = any(m and m[3] for m in matches)
     return {column.name: whole} if is_percent else {}
-
-
-def _value(cell: Any, expression: Mapping[str, str]) -> Any:
-    """Return what an expression takes from a cell that was parsed."""
-    if "match" in expression:
-        match = re.search(expression["match"], cell or "")
-        return match and match[1]
-    return json_at(cell, expression["json"])
 
 
 def _pairs_in_cells(sheet: Sheet) -> dict[str, Any]:
@@ -348,10 +390,6 @@ def _paths(node: Any, path: str = "") -> Iterator[str]:
             yield f"{path}{key}"
 
 
-def _text(value: Any) -> str | None:
-    return None if value is None else value_text(value)
-
-
 # --- columns side by side ------------------------------------------------------------------
 
 
@@ -374,13 +412,9 @@ def numbered_views(sheet: Sheet) -> Iterator[View]:
         if len(numbers) > 1 and len(stems) > 1:
             is_range = numbers == tuple(range(numbers[0], numbers[-1] + 1))
             each = f"{numbers[0]}..{numbers[-1]}" if is_range else [*map(str, numbers)]
-            columns = {a + b: [f"{a}{n}{b}" for n in numbers] for a, b in stems}
-            taken = [name for names in columns.values() for name in names]
-            expressions = {a + b: f"{a}{{i}}{b}" for a, b in stems}
-            yield _side_by_side(
-                "numbered", sheet, columns, expressions, {"i": each}, {"value": "{i}"},
-                [*map(str, numbers)], taken,
-            )  # fmt: skip
+            taken = [f"{a}{n}{b}" for a, b in stems for n in numbers]
+            columns = {a + b: f"{a}{{i}}{b}" for a, b in stems}
+            yield _side_by_side("numbered", plain_view(sheet), {"i": each}, columns, taken)
 
 
 def grid_view(sheet: Sheet, among: Sequence[str]) -> View | None:
@@ -399,12 +433,8 @@ def grid_view(sheet: Sheet, among: Sequence[str]) -> View | None:
     judges, questions = (second, first) if is_second else (first, second)
     template = ("{question}", "{rater}") if is_second else ("{rater}", "{question}")
     whole = f"{template[0]}{between}{template[1]}{end}"
-    expressions = {q: whole.replace("{question}", q) for q in questions}
-    columns = {q: [e.replace("{rater}", j) for j in judges] for q, e in expressions.items()}
-    view = _side_by_side(
-        "grid", sheet, columns, expressions, {"rater": judges}, {"value": "{rater}"}, judges, among
-    )
-    return replace(view, whole=whole)
+    columns = {question: whole.replace("{question}", question) for question in questions}
+    return _side_by_side("grid", plain_view(sheet), {"rater": judges}, columns, among, whole)
 
 
 _BETWEEN = re.compile(r"[\W_]+|(?<=\d)(?=[A-Za-z])")
@@ -430,44 +460,26 @@ def _halves(columns: Sequence[str]) -> tuple[list[str], str, list[str], str] | N
 
 
 def columns_view(
-    sheet: Sheet, names: Sequence[str], variable: str, pattern: str = "", answer: str = "@answer"
+    rows: View, names: Sequence[str], variable: str, pattern: str = "", answer: str = "@answer"
 ) -> View:
     """Return the view of columns of which each is a judge, or a question: one value a row."""
-    matched = [name for name in sheet.names if fnmatchcase(name, pattern)]
+    matched = [name for name in rows.columns if fnmatchcase(name, pattern)]
     each: Any = {"columns": pattern} if pattern and matched == [*names] else [*names]
-    value = f"{{{variable}}}"
-    return _side_by_side(
-        "columns", sheet, {answer: [*names]}, {answer: value}, {variable: each},
-        {"value": value}, [*names], names,
-    )  # fmt: skip
+    return _side_by_side("columns", rows, {variable: each}, {answer: f"{{{variable}}}"}, names)
 
 
 def _side_by_side(
     shape: str,
-    sheet: Sheet,
-    columns: Mapping[str, Sequence[str]],
-    expressions: Mapping[str, Any],
+    rows: View,
     each: dict[str, Any],
-    over: Any,
-    values: Sequence[str],
+    columns: Mapping[str, str],
     taken: Sequence[str],
+    whole: str = "",
 ) -> View:
     """Return a view with a row for each of some columns."""
-    parts = []
-    for part in sheet.parts:
-        rest = part.drop_columns([name for name in taken if name in part.column_names])
-        pieces = []
-        for position, value in enumerate(values):
-            piece = rest.append_column(OVER, pa.chunked_array([pa.repeat(value, len(part))]))
-            for name, members in columns.items():
-                column = part.column(members[position]).cast(pa.string())
-                if name in piece.column_names:
-                    piece = piece.drop_columns([name])
-                piece = piece.append_column(name, column)
-            pieces.append(piece)
-        parts.append(pa.concat_tables(pieces))
-    long = Sheet(parts, {**sheet.expressions, **expressions, OVER: over})
-    return View(shape, long, sheet, each, (OVER, *columns), tuple(taken))
+    parts = {OVER: {"value": f"{{{next(iter(each))}}}"}, **columns}
+    rest = {n: e for n, e in rows.columns.items() if n not in taken and n not in parts}
+    return View(shape, rows.base, rest | parts, each, tuple(parts), tuple(taken), whole)
 
 
 # --- lists and objects in cells --------------------------------------------------------------
@@ -491,17 +503,18 @@ def cell_views(sheet: Sheet) -> Iterator[View]:
     by_length: dict[tuple[Any, ...], list[str]] = {}
     for name, (split, values) in lists.items():
         by_length.setdefault((split, *map(len, values)), []).append(name)
+    rows = plain_view(sheet)
     for (split, *_), (first, *others) in by_length.items():
         if others:
-            yield _taken_apart("parallel", sheet, first, split, others)
+            yield _taken_apart("parallel", rows, first, split, others)
     shapes = [("keys", name) for name in keyed]
     shapes += [("list", name) for name, (split, _) in lists.items() if split is None]
     for shape, name in shapes:
-        view = _taken_apart(shape, sheet, name, None, [])
+        view = _taken_apart(shape, rows, name)
         yield from _within(view)  # which has all that the view itself has
         yield view
-    rows = rows_view(sheet)
-    yield from _within(replace(rows, parts=tuple({*rows.sheet.names} - {*sheet.names})))
+    inner = rows_view(sheet)
+    yield from _within(replace(inner, parts=tuple(inner.columns.keys() - {*sheet.names})))
 
 
 def _within(view: View) -> Iterator[View]:
@@ -513,9 +526,9 @@ def _within(view: View) -> Iterator[View]:
         cells = view.sheet[name].filled.slice(0, CELLS_LOOKED_AT).to_pylist()
         inner = [parsed(cell) for cell in cells]
         if inner and all(isinstance(i, list) and all(map(_is_record, i)) for i in inner):
-            yield _taken_apart("list", view.sheet, name, None, [], within=view)
+            yield _taken_apart("list", view, name)
         elif name == ELEMENT and len(view.each) < DEEPEST:
-            keys = _taken_apart("keys", view.sheet, name, None, [], within=view)
+            keys = _taken_apart("keys", view, name)
             yield from _within(keys)
             yield keys
 
@@ -540,85 +553,42 @@ def _has_free_keys(objects: Sequence[dict[str, Any]]) -> bool:
 
 
 def _taken_apart(
-    shape: str,
-    sheet: Sheet,
-    name: str,
-    split: str | None,
-    beside: Sequence[str],
-    within: View | None = None,
+    shape: str, outer: View, name: str, split: str | None = None, beside: Sequence[str] = ()
 ) -> View:
     """Return the view with a row for each element of the lists, or key of the objects, of cells.
 
-    ``within``: the view whose elements hold the lists.
+    ``outer``: the view with a row for each cell.
     """
-    used = within.each if within else {}
-    variable = next(v for v in ("kst" if shape == "keys" else "abc") if v not in used)
-    value = f"{{{variable}.value}}"
+    variable = next(v for v in ("kst" if shape == "keys" else "abc") if v not in outer.each)
+    over, value = f"{{{variable}}}", f"{{{variable}.value}}"
+    written = outer.columns[name]
+    cell = written if isinstance(written, dict) else {"column": written}
+    within_cell = {"json": cell["json"]} if "json" in cell else {}
     more = {"split": split} if split is not None else {}
-    each: dict[str, Any] = {variable: {"keys" if shape == "keys" else "list": name, **more}}
-    expressions: dict[str, Any] = {}
-    if within:
-        mapping = sheet[name].mapping
-        within_cell = {k: v for k, v in mapping.items() if k == "json"}
-        each = {**used, variable: {next(iter(each[variable])): mapping["column"], **within_cell}}
-        expressions = {n: sheet[n].expression for n in within.parts if n not in (name, OVER)}
-        if name == ELEMENT or len(used) > 1:  # else the key is of a bundle of answers
-            outer = f"{_one(within.taken[0])} key" if len(used) == 1 else f"key {len(used)}"
-            sheet = Sheet(
-                [p.append_column(outer, p.column(OVER)) for p in sheet.parts], sheet.expressions
-            )
-            expressions[outer] = sheet[OVER].expression
-    expressions[OVER] = {"value": f"{{{variable}}}"}
-    tables: list[pa.Table] = []
-    for part in sheet.parts:
-        part = part.slice(0, ROWS_UNFOLDED)
-        rows, places, elements = [], [], []
-        for row, cell in enumerate(part.column(name).to_pylist()):
-            inner = _elements(cell, split) if cell and cell.strip() else None
-            inner = dict(enumerate(inner)) if isinstance(inner, list) else inner
-            held = inner if isinstance(inner, dict) else {}
-            rows += [row] * len(held)
-            places += [*map(str, held)]
-            elements += [*held.values()]
-        rest = part.drop_columns([name, *beside]).take(pa.array(rows, pa.int64()))
-        columns: dict[str, Any] = {OVER: places}
-        if (
-            shape == "keys"
-            and all(isinstance(e, dict) for e in elements)
-            and _has_free_keys(elements)
-        ):
-            columns[ELEMENT] = list(map(_text, elements))
-            expressions[ELEMENT] = value
-        elif any(isinstance(e, dict) for e in elements):
-            paths = _paths_of(e for e in elements[:2000] if isinstance(e, dict))
-            for path in paths[:VALUES_OFFERED]:
-                own = path if path not in part.column_names else f"{name}.{path}"
-                columns[own] = [_text(json_at(e, path)) for e in elements]
-                expressions[own] = {"column": value, "json": path}
-        else:
-            columns[_one(name)] = list(map(_text, elements))
-            expressions[_one(name)] = value
-        for other in beside:
-            cells = [_elements(c, split) if c else [] for c in part.column(other).to_pylist()]
-            columns[_one(other)] = [
-                _text(e)
-                for cell, n in zip(cells, np.bincount(rows, minlength=len(part)), strict=True)
-                for e in [*(cell or []), *[None] * int(n)][: int(n)]
-            ]
-            expressions[_one(other)] = {"column": other, **more, "json": f"{{{variable}}}"}
-        for column in columns:
-            if column in rest.column_names:
-                rest = rest.drop_columns([column])
-            rest = rest.append_column(
-                column, pa.chunked_array([pa.array(columns[column], pa.string())])
-            )
-        tables.append(rest)
-    outer_keys = [n for n, e in expressions.items() if n != OVER and {*e} == {"value"}]
-    parts = (*columns, *outer_keys)
-    base, taken = (sheet, (name, *beside))
-    if within:
-        base, taken = within.base, within.taken or (mapping["column"],)
-    return View(shape, Sheet(tables, expressions), base, each, parts, taken)
+    kind = "keys" if shape == "keys" else "list"
+    each = {**outer.each, variable: {kind: cell["column"], **more, **within_cell}}
+    columns = {n: e for n, e in outer.columns.items() if n not in (name, OVER, *beside)}
+    if name == ELEMENT or len(outer.each) > 1:  # else the key is of a bundle of answers
+        n_outer = len(outer.each)
+        key = f"{_one(outer.taken[0])} key" if n_outer == 1 else f"key {n_outer}"
+        columns[key] = outer.columns[OVER]
+    values = View(shape, outer.base, {name: value}, each).sheet.table.column(name)
+    elements = [parsed(element) for element in values.to_pylist()]
+    objects = [element for element in elements if isinstance(element, dict)]
+    parts: dict[str, Any] = {OVER: {"value": over}}
+    if shape == "keys" and len(objects) == len(elements) and _has_free_keys(objects):
+        parts[ELEMENT] = value
+    elif objects:
+        for path in _paths_of(objects[:2000])[:VALUES_OFFERED]:
+            own = path if path not in (*columns, name) else f"{name}.{path}"
+            parts[own] = {"column": value, "json": path}
+    else:
+        parts[_one(name)] = value
+    parts |= {_one(other): {"column": other, **more, "json": over} for other in beside}
+    rest = {n: e for n, e in columns.items() if n not in parts}
+    outer_keys = [n for n, e in rest.items() if isinstance(e, dict) and {*e} == {"value"}]
+    taken = outer.taken or (cell["column"], *beside)
+    return View(shape, outer.base, rest | parts, each, (*parts, *outer_keys), taken)
 
 
 def _one(name: str) -> str:
