@@ -9,9 +9,7 @@ import numpy.typing as npt
 
 from annot_pipeline.init import names
 from annot_pipeline.init.questions import Line, Reading
-from annot_pipeline.init.readings import unmapped_note
 from annot_pipeline.init.table import Sheet
-from annot_pipeline.init.trial import used_columns
 from annot_pipeline.init.views import parsed
 from annot_pipeline.stages.ingest.read_records import LARGEST
 
@@ -33,11 +31,7 @@ def vote_counts(sheet: Sheet) -> Reading | None:
     judges = (n for n in sheet.names if "judge" in names.roles(n) and sheet[n].counts)
     if len(sheet.names) > MOST_COLUMNS or any(judges):
         return None
-    reading = _by_key(sheet) or _by_column(sheet) or _by_total(sheet) or _by_row(sheet)
-    if reading is not None:
-        used = used_columns(reading, sheet.names)
-        reading.notes += unmapped_note([sheet[n] for n in sheet.names if n not in used])
-    return reading
+    return _by_key(sheet) or _by_column(sheet) or _by_total(sheet) or _by_row(sheet)
 
 
 def _by_key(sheet: Sheet) -> Reading | None:

@@ -44,10 +44,10 @@ from annot_pipeline.init.answers import answer_as, kind_of
 from annot_pipeline.init.groups import Group
 from annot_pipeline.init.optional_fields import read_times
 from annot_pipeline.init.questions import Line, NoJudgmentsError, Reading
-from annot_pipeline.init.readings import read_view, unmapped_note
+from annot_pipeline.init.readings import is_unmapped_note, read_view
 from annot_pipeline.init.shapes import NO_QUESTION, is_few, question_lines
 from annot_pipeline.init.table import Column, Sheet
-from annot_pipeline.init.trial import try_reading, used_columns
+from annot_pipeline.init.trial import try_reading
 from annot_pipeline.init.views import numbered_views, parsed, rows_view
 
 FOLDER = Path(__file__).parent / "presets"
@@ -177,9 +177,14 @@ class _Interpreter:
             found = [r for v in preset.get("variants", [{}]) if (r := self._whole({**preset, **v}))]
         else:
             found = self._by_roles()
-        return [replace(r, title=preset["title"], is_preset=True, questions=[]) for r in _noted(
-            found, preset, self.sheet
-        )]  # fmt: skip
+        about = [f"mapped as {preset['title']}"], preset.get("notes", ())
+        return [
+            replace(
+                r, title=preset["title"], is_preset=True, questions=[],
+                notes=[*about[0], *(n for n in r.notes if not is_unmapped_note(n)), *about[1]],
+            )
+            for r in found
+        ]  # fmt: skip
 
     def _refuse(self) -> None:
         preset = self.preset
@@ -567,19 +572,6 @@ def by_question(readings: Mapping[str, Reading]) -> list[Reading]:
                 notes=[*r.notes, note])
         for q, r in readings.items()
     ]  # fmt: skip
-
-
-def _noted(found: Sequence[Reading], preset: Preset, sheet: Sheet) -> list[Reading]:
-    """Return readings with the preset's notes, the first with the columns that none maps."""
-    used = {name for reading in found for name in used_columns(reading, sheet.names)}
-    unmapped = unmapped_note([sheet[n] for n in sheet.names if n not in used])
-    noted = []
-    for position, reading in enumerate(found):
-        own = [n for n in reading.notes if not n.startswith("not mapped: ")]
-        more = unmapped if position == 0 else []
-        notes = [f"mapped as {preset['title']}", *own, *preset.get("notes", ()), *more]
-        noted.append(replace(reading, notes=notes))
-    return noted
 
 
 def _unprefixed(reading: Reading, prefix: str) -> Reading:

@@ -1437,10 +1437,18 @@ def choose_repeats(sheet: Sheet, reading: Reading) -> Reading:
     return replace(reading, repeats="last") if reading.has("submitted_at") else reading
 
 
+UNMAPPED = "not mapped: "
+
+
 def unmapped_note(columns: Iterable[Column]) -> list[str]:
     """Return the note on columns that nothing is mapped to; [] if there are none."""
     unmapped = [
         f"{c.name} ({c.n_distinct:,} different)" if c.counts else f"{c.name} (blank)"
         for c in columns
     ]
-    return [f"not mapped: {first_of(unmapped, SHOWN_COLUMNS)}"] if unmapped else []
+    return [f"{UNMAPPED}{first_of(unmapped, SHOWN_COLUMNS)}"] if unmapped else []
+
+
+def is_unmapped_note(note: str) -> bool:
+    """Return whether a note is that of `unmapped_note`."""
+    return note.startswith(UNMAPPED)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from itertools import chain
 from os.path import commonpath
 from typing import Any
 
@@ -72,15 +73,14 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
     if by_role.get("each"):
         return _each_by_option(sheet, format_, by_role)
     named = {n for role, values in by_role.items() for n in values if is_column(role, n)}
-    if not named <= {*rows.sheet.names}:
-        for view in [*views.numbered_views(sheet), *views.cell_views(sheet)]:
-            if named <= {*view.sheet.names}:
-                read_columns(view.sheet, by_role)
-                return read_view(view, format_, by_role)
+    if not named <= {*rows.columns}:
+        for view in _views_with(sheet, named):
+            read_columns(view.sheet, by_role)
+            return read_view(view, format_, by_role)
     read_columns(rows.sheet, by_role)
     open_ = {"judge", "item"} if format_ == "mturk" else set()
     for view in () if by_role and not open_ else views.numbered_views(sheet):
-        if _judges_parts(view) and named <= {*view.sheet.names}:
+        if _judges_parts(view) and named <= {*view.columns}:
             with suppress(NoJudgmentsError):
                 numbered = read_view(view, format_, by_role)
                 asked = {q.role for r in numbered for q in r.questions}
@@ -99,7 +99,7 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
         readings, error = [], caught
     if readings and not _is_open(readings):
         return readings
-    for others in _others(sheet, format_, by_role):
+    for others in _others(sheet, format_, by_role, named):
         return others
     if not by_role and (whole := _unnamed(sheet, format_) or _form(sheet)):
         return whole
@@ -116,12 +116,11 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
         raise error
     if readings and not _is_near(readings):
         for view in views.cell_views(sheet):
-            if named <= {*view.sheet.names}:
-                with suppress(NoJudgmentsError):
-                    inner = read_view(view, format_, by_role)
-                    is_near = _is_near(inner) or _offers_judges(inner)
-                    if is_near and (_is_open(inner) or _uses_parts(view, inner)):
-                        return inner
+            with suppress(NoJudgmentsError):
+                inner = read_view(view, format_, by_role) if named <= {*view.columns} else []
+                is_near = _is_near(inner) or _offers_judges(inner)
+                if is_near and (_is_open(inner) or _uses_parts(view, inner)):
+                    return inner
     return readings
 
 
@@ -148,12 +147,17 @@ def _is_near(readings: Sequence[Reading]) -> bool:
     return are_known and (not is_asked or _offers_judges(readings))
 
 
-def _others(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> Iterator[list[Reading]]:
+def _views_with(sheet: Sheet, named: set[str]) -> Iterator[views.View]:
+    """Yield the views, but that of rows as they are, that have some columns."""
+    every = chain(views.numbered_views(sheet), views.cell_views(sheet))
+    return (view for view in every if named <= {*view.columns})
+
+
+def _others(
+    sheet: Sheet, format_: str, by_role: ColumnsByRole, named: set[str]
+) -> Iterator[list[Reading]]:
     """Yield the complete readings of other views."""
-    for view in [*views.numbered_views(sheet), *views.cell_views(sheet)]:
-        asked_for = {n for r, named in by_role.items() for n in named if is_column(r, n)}
-        if not asked_for <= {*view.sheet.names}:
-            continue
+    for view in _views_with(sheet, named):
         try:
             readings = read_view(view, format_, by_role)
         except NoJudgmentsError:
@@ -383,8 +387,6 @@ def by_judge(
     gold = next((n for n in rest if "truth" in names.roles(n)), None)
     if gold and not is_score and sheet[gold].counts.keys() & values:
         lines.append(("truth", gold, ""))
-    used = {item, *columns, *([gold] if gold else [])}
-    notes += unmapped_note([sheet[n] for n in sheet.names if n not in used])
     minus = {"-1", "-1.0"} & values if _are_classes(answers) else ()
     return Reading(
         "a matrix with one column a judge", lines, "scalar" if is_score else "categorical",
@@ -537,13 +539,11 @@ def question_lines(questions: Sequence[str]) -> list[Line]:
 def survey(sheet: Sheet, questions: Sequence[str], person: Any, why: str) -> Reading:
     """Return a survey, one row a person and one column a question."""
     lines: list[Line] = [("judge", person, why), *question_lines(questions)]
-    rest = [sheet[n] for n in sheet.names if n not in questions and n != person]
     answers = _together(sheet, questions)
     kind, scale = "categorical", None
     if has_steps(answers) or (answers.numeric_share == 1 and answers.n_distinct > MOST_LABELS):
         kind, scale = "scalar", scale_of(answers)
         lines = [("score", *line[1:]) if line[0] == "label" else line for line in lines]
     return Reading(
-        "a survey, one row a person", lines, kind, scale, each={"question": [*questions]},
-        notes=unmapped_note(rest),
+        "a survey, one row a person", lines, kind, scale, each={"question": [*questions]}
     )  # fmt: skip

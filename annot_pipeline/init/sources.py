@@ -24,7 +24,7 @@ from annot_pipeline.init.questions import (
 from annot_pipeline.init.samples import Sample, sheet_of
 from annot_pipeline.init.shapes import read_sheet
 from annot_pipeline.init.table import Choice, Sheet
-from annot_pipeline.init.trial import tried
+from annot_pipeline.init.trial import tried, with_unmapped_note
 from annot_pipeline.init.views import rows_view
 
 ROWS_A_LABEL = 5
@@ -90,6 +90,7 @@ def read_sources(
         readings = readings or read_sheet(sheet, group.first.format, by_role)
         readings = [_with_file_judges(group, reading, by_role) for reading in readings]
         readings = [tried(reading, group, sheet, by_role) for reading in readings]
+        readings = with_unmapped_note(readings, sheet)
     if len(readings) > 1 or len(group.samples) == 1:
         return [source for reading in readings for source in _of_reading(group, reading)]
     [reading] = readings

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +24,7 @@ from annot_pipeline.init.answers import MOST_LABELS
 from annot_pipeline.init.groups import Group
 from annot_pipeline.init.optional_fields import with_item_text
 from annot_pipeline.init.questions import ColumnsByRole, NoJudgmentsError, Option, Question, Reading
+from annot_pipeline.init.readings import unmapped_note
 from annot_pipeline.init.samples import read_rows
 from annot_pipeline.init.table import Choice, Sheet, value_counts
 from annot_pipeline.init.views import frozen, raw_rows
@@ -196,19 +196,18 @@ def _with_values(reading: Reading, group: Group, sheet: Sheet) -> Reading:
         item = reading.expression("item")
         is_whole = bool(reading.each) and item in sheet.names and sheet.is_unique(item)
         if item in sheet.names:
-            before = reading.expression("text")
             reading = with_item_text(reading, choice, is_whole=is_whole)
-            text = reading.expression("text")
-            if text != before:
-                reading.notes = [_without(note, text) for note in reading.notes]
     return reading
 
 
-def _without(note: str, name: str) -> str:
-    """Return the note on columns that are not mapped without one of them."""
-    if not note.startswith("not mapped: "):
-        return note
-    return re.sub(rf"(, )?{re.escape(name)} \([^()]*\)(?(1)|(?:, )?)", "", note)
+def with_unmapped_note(readings: list[Reading], sheet: Sheet) -> list[Reading]:
+    """Return readings of whole rows, the first with the columns that none maps."""
+    first, *others = readings
+    if not first.title:
+        return readings
+    used = {name for reading in readings for name in used_columns(reading, sheet.names)}
+    note = unmapped_note([sheet[n] for n in sheet.names if n not in used])
+    return [replace(first, notes=[*first.notes, *note]), *others]
 
 
 def _counted(trial: Trial, name: str) -> str:
