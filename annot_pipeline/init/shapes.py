@@ -16,6 +16,7 @@ import pyarrow as pa
 from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.init import names, views
 from annot_pipeline.init.abstentions import without_abstentions
+from annot_pipeline.init.alike import has_steps
 from annot_pipeline.init.answers import LONGEST_LABEL, MOST_LABELS, scale_of
 from annot_pipeline.init.comparisons import is_outcome
 from annot_pipeline.init.counts import item_ids, vote_counts
@@ -27,18 +28,11 @@ from annot_pipeline.init.questions import (
     Question,
     Reading,
 )
-from annot_pipeline.init.readings import (
-    EACH_ROW,
-    MEANS,
-    MTURK_ANSWER,
-    has_steps,
-    is_column,
-    read_columns,
-    read_view,
-    unmapped_note,
-)
+from annot_pipeline.init.readings import is_column, read_columns, read_view, unmapped_note
 from annot_pipeline.init.roles import NAMELESS, NO_ANSWER, PERSONAL, is_called_id
 from annot_pipeline.init.table import Column, Sheet
+from annot_pipeline.init.what import EACH_ROW
+from annot_pipeline.init.who import MEANS, MTURK_ANSWER
 
 FEWEST = 2
 MOST_OPTIONS = 50
