@@ -138,7 +138,7 @@ def is_scale(sheet: Sheet, things: Sequence[str], column: Column) -> bool | None
     which they are, though not much.
     """
     column = without_abstentions(column)
-    words = {*names.words(column.name)}
+    words = column.words
     is_named = bool(RATINGS & words)
     is_class = bool(CLASSES & words) and not is_named
     if not things or (is_class and len(things) == 1) or not has_steps(column):

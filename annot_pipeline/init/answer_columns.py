@@ -162,7 +162,7 @@ class Answers(Things):
         sure = [c for c in rivals if c.is_sure and "rank" not in names.roles(c.column.name)]
         sure = sure if len(sure) >= FEWEST_QUESTIONS and are_alike(sure) else []
         if not sure and self.is_one_judge:  # whose answers nothing tells from a description
-            likely = varied if roles.WEAK & {*names.words(first.column.name)} else named
+            likely = varied if roles.WEAK & first.column.words else named
             likely = [c for c in likely if c not in (first, *alike)]
             sure = without_copies(self.sheet, [first, *likely])[1:]
         key = [*self.judges, *self.things] * (self.view.shape == "rows")
@@ -181,12 +181,12 @@ class Answers(Things):
         named = [
             c for c in self.choice.among(lambda n: n.startswith(MTURK_ANSWER)).offered()
             if len(c.filled) > c.n_blank and not {*c.counts} <= roles.EMPTY
-            and not names.MEASURED_TIME & {*names.words(c.name)}
+            and not names.MEASURED_TIME & c.words
             and (not self.view.parts or c.name in self.view.parts)
         ]  # fmt: skip
         texts = [
             c for c in named
-            if is_free_text(c) or (c.numeric_share < 1 and COMMENTS & {*names.words(c.name)})
+            if is_free_text(c) or (c.numeric_share < 1 and COMMENTS & c.words)
         ]  # fmt: skip
         answers = [c for c in named if c not in texts]
         if self.things:
@@ -211,5 +211,5 @@ class Answers(Things):
 def _marks_blanks(sheet: Sheet, flag: Column, answer: Column) -> bool:
     """Return whether a column says that an answer failed, just where another is blank."""
     values, is_there = sheet.codes(flag.name), sheet.codes(answer.name) >= 0
-    is_flag = FLAGS & {*names.words(flag.name)} and flag.n_distinct == 2 and not flag.n_blank
+    is_flag = FLAGS & flag.words and flag.n_distinct == 2 and not flag.n_blank
     return bool(is_flag) and not {*values[is_there]} & {*values[~is_there]}

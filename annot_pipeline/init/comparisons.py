@@ -219,7 +219,7 @@ def comparison(
     if answers_by_column:
         return _on_criteria(sheet, answers_by_column)
     for c in _outcomes(choice):
-        if c.name not in compared and (OUTCOME_WORDS | CHOSEN) & {*names.words(c.name)}:
+        if c.name not in compared and (OUTCOME_WORDS | CHOSEN) & c.words:
             _refuse_graded(things[0], c)
     answers = [column for column in answers if column.name not in compared]
     by_contents = things[0].may_be_systems and _are_systems(sheet, things[0])
@@ -265,7 +265,7 @@ def _on_criteria(sheet: Sheet, answers: Sequence[tuple[Column, Reading]]) -> lis
     What another says of the pair, such as a model, a majority or a key, is no question; nor is
     what an answer says already, such as which of two lost.
     """
-    own = [one for one in answers if not OTHER_JUDGES & {*names.words(one[0].name)}]
+    own = [one for one in answers if not OTHER_JUDGES & one[0].words]
     (first, answer), *others = own or answers[:1]
     pair = [*answer.columns[:2], *(n for n in sheet.names if "segment" in names.roles(n))]
     differs = sheet.differing(pair, first.name) > 0
@@ -274,7 +274,7 @@ def _on_criteria(sheet: Sheet, answers: Sequence[tuple[Column, Reading]]) -> lis
     for column, other in others if not answer.notes else ():
         if not (
             other.notes or other.lines[-1][0] != name or MODEL_NAME.search(column.name)
-            or (name != "winner" and NO_ANSWER & {*names.words(column.name)})
+            or (name != "winner" and NO_ANSWER & column.words)
             or (differs and sheet.differing(pair, column.name) == 0)
             or any(_same(sheet, one, other) for one in questions)
         ):  # fmt: skip
@@ -483,7 +483,7 @@ def _sides_in(sheet: Sheet, things: list[Pair], column: Column) -> Reading | Non
 
 def _whether(column: Column, pair: Pair) -> dict[str, str]:
     """Return what yes and no say in a column that asks whether one side won; {} in others."""
-    words, answers = {*names.words(column.name)} - {*names.words(pair.stem)}, {*column.counts}
+    words, answers = column.words - {*names.words(pair.stem)}, {*column.counts}
     if (
         not words & (OUTCOME_WORDS | CHOSEN)
         or words & TURNED

@@ -40,37 +40,41 @@ def converse(
     OpenError
         A question stays open: the terminal was closed, nothing was chosen, or too much is unknown.
     """
-    known = dict(by_role)
-    for n_asked in range(MOST_QUESTIONS):
+    known: ColumnsByRole = dict(by_role)
+    answered, error, n_asked = known, None, 0
+    while True:
         try:
-            return make(known)
-        except OpenError as error:
-            if not error.questions or not error.questions[0].options:
+            return make(answered)
+        except OpenError as open_error:
+            known, error = answered, open_error
+            if n_asked == MOST_QUESTIONS or not error.questions or not error.questions[0].options:
                 raise
-            if not n_asked and error.preview is not None:
-                for line in preview(error.preview):
-                    say(line)
-            answer = _answer(error.questions[0], known, make, say, ask)
-            if answer is None:
+            rows = error.preview if not n_asked else None
+            for line in [] if rows is None else preview(rows):
+                say(line)
+            _show(error.questions[0], say)
+            n_asked += 1
+        except ConfigError as wrong:  # a column that is not there, or cells that contradict
+            if error is None:
                 raise
-            known = answer
-    return make(known)
+            say(printable("; ".join(p.what for p in wrong.problems)))
+        more = _answer(error.questions[0], say, ask)
+        if more is None:
+            raise error
+        answered = {**known, **more}
 
 
-def _answer(
-    question: Question,
-    known: ColumnsByRole,
-    make: Callable[[ColumnsByRole], object],
-    say: Say,
-    ask: Ask,
-) -> dict[str, tuple[str, ...]] | None:
-    """Return what is known after a question; None if it is left open."""
+def _show(question: Question, say: Say) -> None:
     say("")
     say(printable(str(question)))
-    options = question.options[:MOST_CHOICES]
-    for number, option in enumerate(options, start=1):
+    for number, option in enumerate(question.options[:MOST_CHOICES], start=1):
         why = f"  ({printable(option.why)})" if option.why else ""
         say(f"  {number}  {printable(str(option))}{why}")
+
+
+def _answer(question: Question, say: Say, ask: Ask) -> ColumnsByRole | None:
+    """Return what a person answers; None if the question is left open."""
+    options = question.options[:MOST_CHOICES]
     while True:
         try:
             typed = ask(f"1 to {len(options)}, a column's name, or nothing to stop: ").strip()
@@ -79,25 +83,15 @@ def _answer(
             return None
         if not typed:
             return None
-        if typed.isdigit() and 1 <= int(typed) <= len(options):
+        if not typed.isdigit():
+            return {question.role: tuple(part.strip() for part in typed.split(","))}
+        if 1 <= int(typed) <= len(options):
             more = dict(options[int(typed) - 1].by_role)
             if more.get("judge") == ("=NAME",):
                 name = ask("the judge's name: ").strip()
                 more["judge"] = (f"={name or 'judge'}",)
-        elif typed.isdigit():
-            say(f"there is no answer {typed}")
-            continue
-        else:
-            more = {question.role: tuple(part.strip() for part in typed.split(","))}
-        answered = {**known, **more}
-        try:
-            make(answered)
-        except OpenError:
-            return answered
-        except ConfigError as error:  # a column that is not there, or cells that contradict
-            say(printable("; ".join(p.what for p in error.problems)))
-            continue
-        return answered
+            return more
+        say(f"there is no answer {typed}")
 
 
 def preview(table: pa.Table) -> list[str]:

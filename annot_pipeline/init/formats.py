@@ -9,8 +9,7 @@ import pyarrow.compute as pc
 
 from annot_pipeline.init import names
 from annot_pipeline.init.answers import answer_as, labels_seen, scale_of
-from annot_pipeline.init.objects import find_task
-from annot_pipeline.init.optional_fields import time_lines, with_item_text
+from annot_pipeline.init.optional_fields import find_task, time_lines, with_item_text
 from annot_pipeline.init.questions import Line, NoJudgmentsError, Reading
 from annot_pipeline.init.rankings import rank_answer
 from annot_pipeline.init.readings import unmapped_note

@@ -153,12 +153,6 @@ def rank_doubts(sheet: Sheet, reading: Reading) -> list[str]:
     return notes
 
 
-def differs_within(sheet: Sheet, group: Sequence[str], name: str) -> bool:
-    """Return whether no two rows that share some values share that of a column."""
-    rows = sheet.table.select([*group, name]).drop_null()
-    return bool(rows.group_by(rows.column_names).aggregate([]).num_rows == rows.num_rows)
-
-
 def _are_rankings(sheet: Sheet, group: Sequence[str], column: Column) -> bool:
     """Return whether rows that share some values are certainly rankings."""
     ranks = pa.chunked_array([pa.array(_numbers(sheet.table.column(column.name)))])

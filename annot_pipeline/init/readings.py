@@ -184,7 +184,7 @@ class _Reader(Answers):
         named = next((self.sheet[n] for n in self.named("segment") or self.named("item")), None)
         filled = [c for c in self.choice.with_role("segment") if len(c.filled) > 9 * c.n_blank]
         items = [c for c in self.inputs().with_role("item") if c.n_distinct > 1]
-        items = [c for c in items if not {*names.words(c.name)} & (OUTCOME_WORDS | CHOSEN)]
+        items = [c for c in items if not c.words & (OUTCOME_WORDS | CHOSEN)]
         likely = [*filled, *items, *self.choice.with_role("segment")]
         key = [*pair, *self.judges]
         n_once = self.sheet.combinations(*key) if key else 1
@@ -212,7 +212,7 @@ class _Reader(Answers):
         key += [self.judge or OVER, segment.name]
         n_once = rows.combinations(*key)
         for column in self.choice.offered():
-            is_part = roles.PARTS & {*names.words(column.name)} and column.name not in key
+            is_part = roles.PARTS & column.words and column.name not in key
             if is_part and rows.combinations(*key, column.name) > 1.1 * n_once:
                 self.choice.claim(column)
                 joined = {"join": [segment.expression, column.expression], "sep": ":"}
@@ -464,9 +464,10 @@ class _Reader(Answers):
         judge, segment = (reading.column(self.sheet, name) for name in ("judge", "segment"))
         group = [ranking] if ranking else [judge, segment, *self.choice.with_role("hit")]
         shared = [c.name for c in group if c]
-        if not {"trial", "hit"} & {*names.words(column.name)} and rankings.differs_within(
-            self.sheet, shared, column.name
-        ):
+        is_apart = self.sheet.combinations(*shared, column.name) == self.sheet.n_filled(
+            *shared, column.name
+        )
+        if is_apart and not {"trial", "hit"} & column.words:
             return True
         reading.notes.append(
             f"{column.name} is no position: outputs of one ranking that share a position are taken "
@@ -515,7 +516,7 @@ def choose_repeats(sheet: Sheet, reading: Reading) -> Reading:
     if item is None or numbered or not columns:
         return reading
     n_once = sheet.combinations(*columns)
-    if n_once == int((sheet.codes(*columns) >= 0).sum()):
+    if n_once == sheet.n_filled(*columns):
         return reading
     if n_once == sheet.n_different and not reading.has("native_id"):
         joined = {"join": [column.expression for column in fields if column], "sep": ":"}

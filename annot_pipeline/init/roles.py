@@ -86,7 +86,7 @@ def _signs(choice: Choice, judge: str, thing: str) -> dict[str, float]:
     codes = sheet.codes(judge, thing)
     n_rows = int((codes >= 0).sum())
     n_judges, n_things = sheet.combinations(judge), sheet.combinations(thing)
-    n_known = int((sheet.codes(thing) >= 0).sum())
+    n_known = sheet.n_filled(thing)
     if not n_rows or n_things < 2:
         return {"a thing has one judge": 1.0}
     both = sheet.combinations(judge, thing)
@@ -147,7 +147,7 @@ def _is_described_person(choice: Choice, column: Column) -> bool:
     said = [
         c for c in choice.offered() if c.n_distinct > 1 and sheet.determines(column.name, c.name)
     ]
-    n_own = sum(bool(PERSONAL & {*names.words(c.name)}) for c in said)
+    n_own = sum(bool(PERSONAL & c.words) for c in said)
     return n_own > 1 and not any("text" in names.roles(c.name) for c in said)
 
 
@@ -232,7 +232,7 @@ NAMELESS = re.compile(r"c[0-9]+")
 def may_be_thing(column: Column) -> bool:
     """Return whether cells may name what was judged, whatever the column is called."""
     roles = names.roles(column.name)
-    if roles.keys() & NO_THING or PERSONAL & {*names.words(column.name)}:
+    if roles.keys() & NO_THING or PERSONAL & column.words:
         return False
     is_id = is_called_id(column.name) or NAMELESS.fullmatch(column.name) is not None
     if not roles and column.numeric_share > 0.9 and not is_id:
@@ -344,11 +344,9 @@ def answer_columns(
             continue
         is_short = column.numeric_share == 1 or unlikely != NO_ANSWER
         others = {"rank", "preference"} | ({"text", "source", "reference"} if is_short else set())
-        if not is_named and (
-            roles.keys() - others or (unlikely - {"is", "has"}) & {*names.words(column.name)}
-        ):
+        if not is_named and (roles.keys() - others or (unlikely - {"is", "has"}) & column.words):
             continue
-        is_design = WEAK & {*names.words(column.name)} and is_by_design(column)
+        is_design = WEAK & column.words and is_by_design(column)
         if is_design or answer_in(column, truth) is None:
             continue
         in_things = sheet.differing(thing, column.name) if thing else 0.0
@@ -370,7 +368,7 @@ def answer_columns(
 def _in_answers(column: Column) -> bool:
     """Return whether a value stands in an object that is called answers, as scores are."""
     whole = column.mapping.get("column", "")
-    is_inner = "json" in column.mapping and not NO_ANSWER & {*names.words(column.name)}
+    is_inner = "json" in column.mapping and not NO_ANSWER & column.words
     is_number = column.numeric_share == 1 and not column.is_row_number
     may_be_answer = not column.is_unique or (is_number and not is_called_id(column.name))
     return is_inner and may_be_answer and "answer" in names.roles(whole.removesuffix("s"))
@@ -471,7 +469,7 @@ def same_thing(sheet: Sheet, first: str, second: str) -> bool:
 
 def telling_columns(sheet: Sheet, key: Sequence[str], columns: Iterable[Column]) -> list[str]:
     """Return the columns of which each makes nearly all rows of a judge and thing different."""
-    n_rows = int((sheet.codes(*key) >= 0).sum())
+    n_rows = sheet.n_filled(*key)
     n_once = sheet.combinations(*key)
     telling = []
     for column in columns:
@@ -481,7 +479,7 @@ def telling_columns(sheet: Sheet, key: Sequence[str], columns: Iterable[Column])
             continue
         if is_measured(column):
             continue
-        if names.MEASURED_TIME & {*names.words(column.name)} or column.n_blank > 0:
+        if names.MEASURED_TIME & column.words or column.n_blank > 0:
             continue
         both = sheet.combinations(*key, column.name)
         if both >= ONCE * n_rows and both > n_once:

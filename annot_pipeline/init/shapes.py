@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from annot_pipeline.errors import ConfigError, Problem
-from annot_pipeline.init import names, views
+from annot_pipeline.init import names, views, written_numbers
 from annot_pipeline.init.abstentions import without_abstentions
 from annot_pipeline.init.alike import has_steps
 from annot_pipeline.init.answers import LONGEST_LABEL, MOST_LABELS, scale_of
@@ -369,7 +369,7 @@ def by_judge(
             raise NoJudgmentsError(text, question=Question("item", text, options))
         notes = ["no column names the items: the number of the row does"]
     is_fine = not answers.is_whole or len(answers.numbers) > MOST_LABELS
-    spelled = views.number_in(answers).get("{rater}")  # with a decimal comma
+    spelled = written_numbers.number_in(answers).get("{rater}")  # with a decimal comma
     is_score = bool(spelled) or (answers.numeric_share == 1 and is_fine)
     matched = [name for name in sheet.names if fnmatchcase(name, pattern)]
     each: Any = {"columns": pattern} if matched == [*columns] else [*columns]
@@ -508,7 +508,7 @@ def _alike(sheet: Sheet) -> list[str]:
         best = max(best, alike, key=len)
     form_of = {
         name: re.sub(r"\d+", "#", name)
-        for name in sheet.names if all(map(views.NUMBER.fullmatch, sheet[name].counts))
+        for name in sheet.names if all(map(written_numbers.NUMBER.fullmatch, sheet[name].counts))
     }  # fmt: skip
     forms = {form_of[name] for name in best if name in form_of} - {*best}
     return [name for name in sheet.names if name in best or form_of.get(name) in forms]

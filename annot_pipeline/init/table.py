@@ -68,6 +68,11 @@ class Column:
         """Return the line that maps a field to it, with how many values there are."""
         return field, self.expression, f"{self.n_distinct:,} different{more}"
 
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Return the words of its name."""
+        return frozenset(names.words(self.name))
+
     @property
     def n_distinct(self) -> int:
         """Return how many different values there are."""
@@ -190,6 +195,10 @@ class Sheet:
                 codes = np.unique(both, return_inverse=True)[1] - int((both < 0).any())
             self._codes[names] = codes
         return self._codes[names]
+
+    def n_filled(self, *columns: str) -> int:
+        """Return how many rows have a value in all of some columns."""
+        return int((self.codes(*columns) >= 0).sum())
 
     def combinations(self, *columns: str) -> int:
         """Return how many different rows there are of some columns, blanks left out."""

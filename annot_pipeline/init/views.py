@@ -25,7 +25,8 @@ from annot_pipeline.config import Source
 from annot_pipeline.config.expressions import Expression
 from annot_pipeline.exports.raw_rows import RawRows
 from annot_pipeline.init import names
-from annot_pipeline.init.table import Column, Sheet
+from annot_pipeline.init.table import Sheet
+from annot_pipeline.init.written_numbers import NUMBER, number_in
 from annot_pipeline.stages.ingest.expressions import evaluate
 from annot_pipeline.stages.ingest.record_cells import RecordCells, record_cells
 
@@ -143,8 +144,6 @@ CELLS_LOOKED_AT = 200
 VALUES_OFFERED = 60
 """Of one column; a cell with more is a document, not an answer."""
 ROWS_UNFOLDED = 20_000
-NUMBER = re.compile(r"\s*[-+]?(\d+)(?:,(\d+)|\.\d+)?\s*(%?)\s*")
-MOST_PAIRS, THOUSANDS = 20, 3
 MOST_COLUMNS = 400
 """Columns of a file that are looked at for shapes; tables with more are matrices by name."""
 OVER = "@of"
@@ -280,25 +279,6 @@ def rows_view(sheet: Sheet) -> View:
     taken = {e["column"] for e in expressions.values()}
     rest = {name: numbers.get(name, name) for name in sheet.names if name not in taken}
     return View("rows", sheet, rest | expressions)
-
-
-def number_in(column: Column) -> dict[str, Any]:
-    """Return the expression of numbers with a decimal comma or a percent sign; {} for others.
-
-    Few different ones with a comma may be lists of two, in order: 3,0 is none.
-    """
-    matches = [NUMBER.fullmatch(value) for value in column.counts]
-    pairs = [(int(m[1]), m[2]) for m in matches if m and m[2]]
-    is_list = len(pairs) <= MOST_PAIRS and all(n < int(decimals) for n, decimals in pairs)
-    are_thousands = pairs and all(len(decimals) == THOUSANDS for _, decimals in pairs)
-    if not all(matches) or are_thousands or (pairs and is_list):
-        return {}
-    whole = {"column": column.name, "match": r"[^,%\s]+"}
-    decimals = {"column": column.name, "match": r"(?<=,)\d+|$"}
-    if pairs:
-        return {column.name: {"join": [whole, decimals], "sep": "."}}
-    is_percent = any(m and m[3] for m in matches)
-    return {column.name: whole} if is_percent else {}
 
 
 def _pairs_in_cells(sheet: Sheet) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from itertools import chain, combinations
 
 from annot_pipeline.init import names, roles
 from annot_pipeline.init.answers import MOSTLY_NUMBERS
-from annot_pipeline.init.objects import find_control, find_task
+from annot_pipeline.init.optional_fields import find_control, find_task
 from annot_pipeline.init.questions import Line, Option, Question, Reading
 from annot_pipeline.init.roles import Pairing
 from annot_pipeline.init.table import Choice, Column, rounded
@@ -167,7 +167,7 @@ class Things(Judges):
         joined = [e["join"] if isinstance(e, dict) and "join" in e else [e] for _, e, _ in task]
         tasks = [n for n in sheet.names if sheet[n].expression in [*chain(*joined)]]
         key = [*self.judges, *self.things, *tasks]
-        n_rows = int((sheet.codes(*key) >= 0).sum())
+        n_rows = sheet.n_filled(*key)
         share = sheet.combinations(*key) / max(n_rows, 1)
         n_things = sheet.combinations(*self.things)
         n_judges = sheet.combinations(*self.judges) if self.judge else 1
@@ -202,7 +202,7 @@ class Things(Judges):
             n_parts = sheet.combinations(*self.judges, part)
             if is_shared or (is_one and n_parts >= roles.ONCE * len(sheet)):
                 return self._with_part(lines, sheet[part])
-        is_repeated = any(roles.REPEATS & {*names.words(c.name)} for c in offered)
+        is_repeated = any(roles.REPEATS & c.words for c in offered)
         if is_repeated and not is_one:
             return lines
         if share >= roles.RARELY and not telling:

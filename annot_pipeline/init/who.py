@@ -93,7 +93,7 @@ class Judges:
             judges = []  # the only column is the answer
         if not (judges or by_role or self.choice.with_role("text")):
             systems = self.choice.with_role("system") if self.choice.with_role("answer") else []
-            systems = [c for c in systems if not names.WORDS["judged"] & {*names.words(c.name)}]
+            systems = [c for c in systems if not names.WORDS["judged"] & c.words]
             judges = [c.name for c in systems if roles.are_models(c)][:1]
         is_named = bool(self.named("judge")) or any(
             names.likelihood(name, "judge") or roles.are_models(c) or roles.are_people(c)
@@ -172,7 +172,7 @@ class Judges:
             c.name for c in self.choice.offered()
             if is_free_text(c, more_than=self.sheet[name].n_distinct)
             and c.name != name and "answer" not in names.roles(c.name)
-            and (c.name.startswith(MTURK_INPUT) or not roles.NO_ANSWER & {*names.words(c.name)})
+            and (c.name.startswith(MTURK_INPUT) or not roles.NO_ANSWER & c.words)
         ]  # fmt: skip
         key = (name, *(c.name for c in self.inputs().with_role("system")))
         n = self.sheet.combinations(*key)
@@ -215,7 +215,7 @@ class Judges:
         named = [c for c in every if self._is_answer_name(c.column.name)]
         answers = {c.column.name for c in named or largest_group(every, every) if not c.is_fixed}
         others = [c for c in self.choice.offered() if c.name not in answers and not c.is_unique]
-        telling = [c.name for c in others if not BESIDE & {*names.words(c.name)}]
+        telling = [c.name for c in others if not BESIDE & c.words]
         telling = [thing, *(n for n in telling if n != thing and not self._is_answer_name(n))]
         n_different = Sheet([self.sheet.table.select(telling)]).n_different
         may_be_named = len(self.sheet.parts) > 1 or self.choice.among(is_judge_name).offered()
