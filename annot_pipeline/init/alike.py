@@ -144,11 +144,10 @@ def is_scale(sheet: Sheet, things: Sequence[str], column: Column) -> bool | None
     if not things or (is_class and len(things) == 1) or not has_steps(column):
         return False
     codes = sheet.codes(*things)
-    cells = sheet.table.column(column.name).to_pylist()
-    known = np.array([bool(c) and c in column.counts for c in cells])
+    numbers = sheet.numbers(column.name)
+    known = np.isin(numbers, [*column.numbers])
     order = np.argsort(codes[known], kind="stable")
-    groups = codes[known][order]
-    numbers = np.array([float(c) for c, k in zip(cells, known, strict=True) if k])[order]
+    groups, numbers = codes[known][order], numbers[known][order]
     beside = (groups[1:] == groups[:-1]) & (groups[1:] >= 0) & (numbers[1:] != numbers[:-1])
     if beside.sum() < (FEWEST_STEPS if is_named else FEWEST_PAIRS):
         return is_named

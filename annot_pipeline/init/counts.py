@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from annot_pipeline.init import names
 from annot_pipeline.init.questions import Line, Reading
@@ -66,7 +65,7 @@ def _by_column(sheet: Sheet) -> Reading | None:
     item = item_ids(sheet, columns)
     if item is None or len(labels) < FEWEST or not all(_is_count(sheet, n) for n in columns):
         return None
-    if len({*np.argmax([_numbers(sheet, n) for n in columns], axis=0)}) < FEWEST:
+    if len({*np.argmax([sheet.numbers(n) for n in columns], axis=0)}) < FEWEST:
         return None  # of votes for one label: such as characters and words of texts
     return _draft(item, f"{before}{{k}}{after}", {"k": labels})
 
@@ -87,9 +86,9 @@ def _by_total(sheet: Sheet) -> Reading | None:
     if len(totals) != 1:
         return None
     offered = [name if name != totals[0] and _is_count(sheet, name) else "" for name in sheet.names]
-    numbers = [_numbers(sheet, name) if name else np.zeros(len(sheet)) for name in offered]
+    numbers = [sheet.numbers(name) if name else np.zeros(len(sheet)) for name in offered]
     sums = np.cumsum([np.zeros(len(sheet)), *numbers], axis=0)
-    total = _numbers(sheet, totals[0])
+    total = sheet.numbers(totals[0])
     runs = [
         offered[start:end]
         for start in range(len(offered))
@@ -161,10 +160,6 @@ def _is_count(sheet: Sheet, name: str) -> bool:
     """Return whether a column holds whole numbers that can be counts, and no blank."""
     column = sheet[name]
     return column.n_blank == 0 and column.is_whole and 0 <= column.low <= column.high <= MOST_VOTES
-
-
-def _numbers(sheet: Sheet, name: str) -> npt.NDArray[np.float64]:
-    return np.array([float(value) for value in sheet.table.column(name).to_pylist()])
 
 
 def item_ids(sheet: Sheet, besides: Sequence[str]) -> str | None:

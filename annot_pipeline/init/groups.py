@@ -164,7 +164,7 @@ def words_in_names(paths: Sequence[Path]) -> list[str] | None:
 
 def items_restart(sheet: Sheet, item: str) -> bool:
     """Return whether the same item ids occur in several files."""
-    items_by_file = [set(Column(item, item, part.column(item)).counts) for part in sheet.parts]
+    items_by_file = [{*sheet.part(n)[item].counts} for n in range(len(sheet.parts))]
     files = Counter(value for values in items_by_file for value in values)
     return any(
         sum(files[value] > 1 for value in values) > SHARED_ITEMS * len(values)
@@ -177,7 +177,7 @@ def judges_restart(sheet: Sheet, judge: Column) -> bool:
     """Return whether judges are small numbers that mean another person in every file."""
     if not judge.is_whole or judge.high > LARGEST_LOCAL_JUDGE:
         return False
-    parts = [Column(judge.name, judge.name, p.column(judge.name)) for p in sheet.parts]
+    parts = [sheet.part(n)[judge.name] for n in range(len(sheet.parts))]
     return all(
         p.is_whole and p.low in (0, 1) and p.high - p.low < 2 * p.n_distinct
         for p in parts

@@ -332,11 +332,8 @@ class _Interpreter:
     def _with_answer(self, reading: Reading, expression: Any) -> Reading:
         """Return the reading with a label, or a score, by the values of an expression."""
         probe = reading.with_lines(("label", expression, ""))
-        counts = try_reading(probe, self.group).counts("label")
-        values = [v for v, n in counts.items() for _ in range(n)]
-        import pyarrow as pa
-
-        column = Column("answer", expression, pa.chunked_array([pa.array(values, pa.string())]))
+        labels = try_reading(probe, self.group).used["label"]
+        column = Column("answer", expression, labels.cast("string"))
         numbers = column.numbers.keys() - {0.0, 1.0}
         if (column.numeric_share == 1 and numbers) or kind_of(column, None) == "scalar":
             answer = answer_as(column, "scalar")

@@ -10,9 +10,6 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from annot_pipeline.errors import shorten
 from annot_pipeline.init import names
@@ -94,7 +91,7 @@ def rank_answer(column: Column, columns: list[str], notes: Sequence[str] | None 
 
 def are_ranks_of_rows(sheet: Sheet, names_: Sequence[str]) -> bool:
     """Return whether in nearly every row the cells of some columns are the ranks 1, 2 and so on."""
-    values = np.stack([_numbers(sheet.table.column(name)) for name in names_])
+    values = np.stack([sheet.numbers(name) for name in names_])
     values = values[:, ~np.isnan(values).any(axis=0)]
     expected = np.arange(1.0, len(names_) + 1)[:, None]
     are_ranks = (np.sort(values, axis=0) == expected).all(axis=0)
@@ -155,15 +152,14 @@ def rank_doubts(sheet: Sheet, reading: Reading) -> list[str]:
 
 def _are_rankings(sheet: Sheet, group: Sequence[str], column: Column) -> bool:
     """Return whether rows that share some values are certainly rankings."""
-    ranks = pa.chunked_array([pa.array(_numbers(sheet.table.column(column.name)))])
-    rows = sheet.table.select(list(group)).append_column("#rank", ranks)
-    rows = rows.filter(pc.greater_equal(rows["#rank"], 0))
-    rankings = rows.group_by(list(group)).aggregate([("#rank", "max"), ("#rank", "count")])
-    rankings = rankings.filter(pc.greater(rankings["#rank_count"], 1))
-    fit = pc.less_equal(rankings["#rank_max"], rankings["#rank_count"])
-    return bool(
-        rankings.num_rows and (pc.sum(fit).as_py() or 0) >= RANKED_SHARE * rankings.num_rows
-    )
+    groups, ranks = sheet.codes(*group), sheet.numbers(column.name)
+    is_ranked = (groups >= 0) & (ranks >= 0)
+    n_outputs = np.bincount(groups[is_ranked])
+    last = np.zeros(len(n_outputs))
+    np.maximum.at(last, groups[is_ranked], ranks[is_ranked])
+    are_several = n_outputs > 1
+    n_fit = int((are_several & (last <= n_outputs)).sum())
+    return bool(are_several.any()) and n_fit >= RANKED_SHARE * int(are_several.sum())
 
 
 def _ranks_several(
@@ -179,14 +175,4 @@ def _ranks_several(
 
 
 def _is_rank(value: str) -> bool:
-    number = _number(value)
-    return number.is_integer() and number >= 0
-
-
-def _numbers(texts: pa.ChunkedArray) -> npt.NDArray[np.float64]:
-    """Return cells as numbers; NaN where a cell holds none."""
-    return np.array([_number(value) for value in texts.to_pylist()], np.float64)
-
-
-def _number(value: str | None) -> float:
-    return float(value) if value and NUMBER.fullmatch(value) else np.nan
+    return NUMBER.fullmatch(value) is not None and float(value).is_integer() and float(value) >= 0

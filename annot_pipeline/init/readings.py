@@ -15,8 +15,8 @@ from annot_pipeline.init import names, optional_fields, rankings, roles
 from annot_pipeline.init.abstentions import abstentions, without_abstentions, without_nan
 from annot_pipeline.init.alike import on_one_scale, share_values
 from annot_pipeline.init.answer_columns import Answers
+from annot_pipeline.init.answers import set_answer
 from annot_pipeline.init.beliefs import weighed
-from annot_pipeline.init.cell_sets import set_answer
 from annot_pipeline.init.comparisons import (
     CHOSEN,
     OUTCOME_ROLES,

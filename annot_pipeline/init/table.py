@@ -196,6 +196,11 @@ class Sheet:
             self._codes[names] = codes
         return self._codes[names]
 
+    def numbers(self, name: str) -> npt.NDArray[np.float64]:
+        """Return the cells of a column as numbers; NaN where a cell holds none."""
+        cells = self.table.column(name).to_pylist()
+        return np.array([float(c) if c and NUMBER.fullmatch(c) else np.nan for c in cells])
+
     def n_filled(self, *columns: str) -> int:
         """Return how many rows have a value in all of some columns."""
         return int((self.codes(*columns) >= 0).sum())
