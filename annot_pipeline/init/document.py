@@ -16,7 +16,7 @@ from annot_pipeline.exports.hit_bookkeeping import plain_number
 from annot_pipeline.init.abstentions import abstained_note, failed_entries, failed_note
 from annot_pipeline.init.groups import Group, captured_stem, escaped, stem_of
 from annot_pipeline.init.item_tables import ItemTable
-from annot_pipeline.init.questions import Line, Task
+from annot_pipeline.init.questions import Reading, Task
 from annot_pipeline.init.samples import sheet_of
 from annot_pipeline.init.sources import SourceGuess
 from annot_pipeline.init.views import parsed
@@ -79,6 +79,7 @@ def write_campaign(
     left_out
         Files that are in no entry, with the reason.
     """
+    has_truth = any(table.reading.has("truth") for table in tables)
     blocks = [
         "# Written by annot init: a guess from the exports; comments give the evidence.\n"
         "# Check it, then run annot validate: it shows what would be rejected, and why.\n",
@@ -89,9 +90,9 @@ def write_campaign(
                 ("gold: gold", "releases"),
             ]
         ),
-        "sources:\n" + "".join(map(_source, sources)),
-        "items:\n" + "".join(map(_table, tables)) if tables else "",
-        "tasks:\n" + "".join(_tasks(sources, has_truth=_have_truth(tables))),
+        "sources:\n" + "".join(_entry(one.group, one.reading) for one in sources),
+        "items:\n" * bool(tables) + "".join(_entry(one.group, one.reading) for one in tables),
+        "tasks:\n" + "".join(_tasks(sources, has_truth=has_truth)),
         _models(sources),
         _tests_of_judges(sources),
         _privacy(sources),
@@ -147,48 +148,29 @@ def _wrapped(text: str, indent: str = "") -> str:
     return wrapper.fill(comment(text, LONGEST_NOTE)) + "\n"
 
 
-def _source(source: SourceGuess) -> str:
-    reading = source.reading
+def _entry(group: Group, reading: Reading) -> str:
+    """Return the entry of a source, or of a table of items."""
     none = abstained_note(reading.abstained) if reading.abstained else "answers that are none"
     failed = "rows whose answer failed; remove what says something else"
     entries: list[tuple[str, Any, str]] = [
+        ("records", group.first.records, "where the records are"),
+        ("options", group.first.options | reading.options, ""),
         ("each", reading.each, "a row holds several judgments"),
         ("where", reading.where, "rows that fail are filtered"),
         ("abstain", reading.abstain, none),
         ("failed", failed_entries(reading.failed), failed_note(reading.failed)),
         ("failed_where", reading.failed_where, failed),
     ]
-    more = [(f"    {name}: {flow(value)}", why) for name, value, why in entries if value]
+    path = group.pattern or ""
+    head = [(f"  - path: {scalar(path)}", _files(group)), (f"    format: {group.first.format}", "")]
+    head += [(f"    {name}: {flow(value)}", why) for name, value, why in entries if value]
     if reading.strength:
         low, high = map(plain_number, reading.strength)
-        more.append((f"    strength: [{low}, {high}]", "that b, and that a, is better for sure"))
-    return _entry(source.group, source.path, more, reading.lines, reading.notes, reading.options)
-
-
-def _table(table: ItemTable) -> str:
-    return _entry(table.group, table.path, [], table.lines, table.notes)
-
-
-def _entry(
-    group: Group,
-    path: str,
-    more: list[tuple[str, str]],
-    fields: Sequence[Line],
-    notes: Sequence[str],
-    options: Mapping[str, Any] | None = None,
-) -> str:
-    head = [
-        (f"  - path: {scalar(path)}", _files(group)),
-        (f"    format: {group.first.format}", ""),
-    ]
-    if path == escaped(group.paths[0], group.folder):
-        notes = [_only_this_file(group), *notes]
-    if group.first.records is not None:
-        head.append((f"    records: {scalar(group.first.records)}", "where the records are"))
-    if all_options := group.first.options | dict(options or {}):
-        head.append((f"    options: {flow(all_options)}", ""))
-    head += [*more, *([("    fields:", "")] if fields else [])]
-    lines = [(f"      {name}: {flow(expression)}", why) for name, expression, why in fields]
+        head.append((f"    strength: [{low}, {high}]", "that b, and that a, is better for sure"))
+    head += [("    fields:", "")] * bool(reading.lines)
+    lines = [(f"      {name}: {flow(expression)}", why) for name, expression, why in reading.lines]
+    is_alone = path == escaped(group.paths[0], group.folder)
+    notes = [_only_this_file(group)] * is_alone + reading.notes
     return _aligned(head) + _aligned(lines) + "".join(_wrapped(n, "    ") for n in notes)
 
 
@@ -242,10 +224,6 @@ def _privacy(sources: Sequence[SourceGuess]) -> str:
         return ""
     why = "releases name the files, and these the judges; to publish pseudonyms, rename the files"
     return _aligned([("privacy: {pseudonymize: false}", why)])
-
-
-def _have_truth(tables: Sequence[ItemTable]) -> bool:
-    return any(name == "truth" for table in tables for name, _, _ in table.lines)
 
 
 def _tasks(sources: Sequence[SourceGuess], *, has_truth: bool) -> list[str]:

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ class Group:
         """Return what stands for all: format and options are the same."""
         return self.samples[0]
 
-    @property
+    @cached_property
     def pattern(self) -> str | None:
         """Return the glob, relative to the campaign, that matches these files and no others."""
         if len(self.samples) == 1:

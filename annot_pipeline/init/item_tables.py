@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from annot_pipeline.init import names
 from annot_pipeline.init.groups import Group
-from annot_pipeline.init.questions import Line
+from annot_pipeline.init.questions import Line, Reading
 from annot_pipeline.init.samples import sheet_of
 from annot_pipeline.init.sources import SourceGuess
 from annot_pipeline.init.table import Choice, Column
@@ -25,12 +25,10 @@ FIELDS = ("text", "source", "reference", "system", "segment")
 
 @dataclass(frozen=True)
 class ItemTable:
-    """An entry of ``items``: its files, its fields, what to know about it."""
+    """An entry of ``items``: its files, and its fields with what to know about them."""
 
     group: Group
-    path: str
-    lines: list[Line]
-    notes: list[str]
+    reading: Reading
 
 
 def guess_item_table(group: Group, sources: Sequence[SourceGuess]) -> ItemTable | str:
@@ -65,7 +63,7 @@ def guess_item_table(group: Group, sources: Sequence[SourceGuess]) -> ItemTable 
     notes = [f"not mapped: {unmapped}"] if unmapped else []
     if len(every) < sum(map(len, judged)):
         notes.append("sources share item ids: all of them get what this table says")
-    return ItemTable(group, group.pattern, lines, notes)
+    return ItemTable(group, Reading(lines=lines, notes=notes))
 
 
 def _is_possible_truth(truth: Column, sources: Sequence[SourceGuess]) -> bool:

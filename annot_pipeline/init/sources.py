@@ -44,8 +44,6 @@ class SourceGuess:
     ----------
     group
         The files.
-    path
-        As campaign.yaml says it.
     reading
         The fields.
     tasks
@@ -55,7 +53,6 @@ class SourceGuess:
     """
 
     group: groups.Group
-    path: str
     reading: Reading
     tasks: list[Task]
     items: frozenset[str]
@@ -226,7 +223,7 @@ def _source(group: groups.Group, reading: Reading, tasks: list[Task] | None = No
     elif group.first.format == FORMAT:
         item = rows["item"] if rows["item"].counts else rows["item_a"]
     items = frozenset(item.counts) if item else frozenset()
-    return SourceGuess(group, group.pattern or "", reading, tasks or _tasks(reading), items)
+    return SourceGuess(group, reading, tasks or _tasks(reading), items)
 
 
 def _answers(sheet: Sheet, reading: Reading) -> list[Reading]:
