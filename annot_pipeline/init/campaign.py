@@ -30,7 +30,7 @@ from annot_pipeline.init.questions import (
     Question,
     written,
 )
-from annot_pipeline.init.samples import ROWS_READ, Sample, sheet_of
+from annot_pipeline.init.samples import ROWS_READ, Sample
 from annot_pipeline.init.sniff import UnusableError, read_sample
 from annot_pipeline.init.sources import SourceGuess, read_sources
 from annot_pipeline.init.views import pairs_among
@@ -93,7 +93,7 @@ NOBODY = {"a missing name", "a total", "a mean"}
 
 def without_placeholders(source: SourceGuess) -> SourceGuess:
     """Return a source without rows that name nobody, and with notes on names that may not."""
-    reading, sheet = source.reading, sheet_of(source.group.samples)
+    reading, sheet = source.reading, source.group.sheet
     notes, where = [*reading.notes], [*reading.where]
     for field_, column, _ in reading.lines:
         words = FIELDS.get(field_, {})

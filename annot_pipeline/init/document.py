@@ -17,7 +17,6 @@ from annot_pipeline.init.abstentions import abstained_note, failed_entries, fail
 from annot_pipeline.init.groups import Group, captured_stem, escaped, stem_of
 from annot_pipeline.init.item_tables import ItemTable
 from annot_pipeline.init.questions import Reading, Task
-from annot_pipeline.init.samples import sheet_of
 from annot_pipeline.init.sources import SourceGuess
 from annot_pipeline.init.views import parsed
 from annot_pipeline.stages.shared.name_search import is_distinctive
@@ -38,7 +37,7 @@ def model_entries(sources: Sequence[SourceGuess]) -> list[dict[str, str]]:
 
 def _judges(source: SourceGuess) -> Iterator[str]:
     """Yield the judges that a source names by a column, by a constant, or by keys of objects."""
-    reading, sheet = source.reading, sheet_of(source.group.samples)
+    reading, sheet = source.reading, source.group.sheet
     expression = next((e for name, e, _ in reading.lines if name == "judge"), None)
     if isinstance(expression, str) and expression in sheet.names:
         yield from sheet[expression].counts

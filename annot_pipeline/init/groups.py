@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from annot_pipeline.errors import ConfigError
-from annot_pipeline.init.samples import Sample
+from annot_pipeline.init.samples import Sample, sheet_of
 from annot_pipeline.init.table import Column, Sheet
 from annot_pipeline.storage.archive import find_exports, natural_key
 
@@ -49,6 +49,11 @@ class Group:
     def first(self) -> Sample:
         """Return what stands for all: format and options are the same."""
         return self.samples[0]
+
+    @cached_property
+    def sheet(self) -> Sheet:
+        """Return the sampled rows of all files."""
+        return sheet_of(self.samples)
 
     @cached_property
     def pattern(self) -> str | None:

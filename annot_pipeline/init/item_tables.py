@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from annot_pipeline.init import names
 from annot_pipeline.init.groups import Group
 from annot_pipeline.init.questions import Line, Reading
-from annot_pipeline.init.samples import sheet_of
 from annot_pipeline.init.sources import SourceGuess
 from annot_pipeline.init.table import Choice, Column
 from annot_pipeline.init.views import rows_view
@@ -34,7 +33,7 @@ class ItemTable:
 def guess_item_table(group: Group, sources: Sequence[SourceGuess]) -> ItemTable | str:
     """Return the entry for files without judgments, or the reason why they cannot be one."""
     judged = [source.items for source in sources if source.items]
-    sheet = rows_view(sheet_of(group.samples)).sheet
+    sheet = rows_view(group.sheet).sheet
     if any(sample.unreadable for sample in group.samples):
         return "an item table must be whole, and some rows cannot be read"
     if not judged:

@@ -42,10 +42,10 @@ from annot_pipeline.errors import ConfigError, Problem, first_of
 from annot_pipeline.init import names
 from annot_pipeline.init.answers import answer_as, kind_of
 from annot_pipeline.init.groups import Group
+from annot_pipeline.init.matrix import NO_QUESTION, is_few, question_lines
 from annot_pipeline.init.optional_fields import read_times
 from annot_pipeline.init.questions import Line, NoJudgmentsError, Reading
 from annot_pipeline.init.readings import is_unmapped_note, read_view
-from annot_pipeline.init.shapes import NO_QUESTION, is_few, question_lines
 from annot_pipeline.init.table import Column, Sheet
 from annot_pipeline.init.trial import try_reading
 from annot_pipeline.init.views import numbered_views, parsed, rows_view
@@ -114,13 +114,11 @@ class _Interpreter:
         name = self.alias.get(_loose(name) if self.preset.get("loose") else name, "")
         return name if name in self.sheet.names else None
 
-    def first(self, columns: str | Sequence[str], *, filled: bool = True) -> str | None:
+    def first(self, columns: str | Sequence[str]) -> str | None:
         """Return the first column that is there and not mostly blank."""
-        for name in [columns] if isinstance(columns, str) else columns:
-            found = self.find(name)
-            if found and (not filled or len(self.sheet[found].filled) > self.sheet[found].n_blank):
-                return found
-        return None
+        names_ = [columns] if isinstance(columns, str) else columns
+        there = [self.sheet[found] for name in names_ if (found := self.find(name))]
+        return next((c.name for c in there if len(c.filled) > c.n_blank), None)
 
     def cells(self, name: str) -> list[Any]:
         return [parsed(cell) for cell in self.sheet[name].filled[:5000].to_pylist()]

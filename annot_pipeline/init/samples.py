@@ -84,6 +84,6 @@ def read_rows(sample: Sample, limit: int) -> Sample:
     return replace(sample, table=whole, unreadable=unreadable, is_whole=is_whole)
 
 
-def sheet_of(samples: Sequence[Sample], expressions: dict[str, Any] | None = None) -> Sheet:
+def sheet_of(samples: Sequence[Sample]) -> Sheet:
     """Return the rows of several samples with the same columns."""
-    return Sheet([sample.table for sample in samples], expressions)
+    return Sheet([sample.table for sample in samples])

@@ -21,7 +21,7 @@ from annot_pipeline.init.questions import (
     Reading,
     Task,
 )
-from annot_pipeline.init.samples import Sample, sheet_of
+from annot_pipeline.init.samples import Sample
 from annot_pipeline.init.shapes import read_sheet
 from annot_pipeline.init.table import Choice, Sheet
 from annot_pipeline.init.trial import tried, with_unmapped_note
@@ -79,7 +79,7 @@ def read_sources(
     """
     if group.first.format == FORMAT:
         return _planned(group)
-    sheet = sheet_of(group.samples)
+    sheet = group.sheet
     if group.first.format in OWN_COLUMNS:
         readings = [OWN_COLUMNS[group.first.format](Choice(sheet))]
     else:
@@ -154,7 +154,7 @@ def _differ_by_judges(sheet: Sheet, reading: Reading, words: Sequence[str]) -> b
 
 def _planned(group: groups.Group) -> list[SourceGuess]:
     """Return one source, or one a file; the tasks are those of all."""
-    reading, tasks = planned_mapping(sheet_of(group.samples))
+    reading, tasks = planned_mapping(group.sheet)
     return _of_reading(group, reading, [replace(task, labels={}) for task in tasks])
 
 
@@ -194,7 +194,7 @@ def _held_in_others(samples: Sequence[Sample]) -> dict[int, int]:
 
 def _reading(group: groups.Group, kind: str, by_role: ColumnsByRole) -> Reading:
     """Return the reading of some files, with the kind of answer that is known of them."""
-    sheet = sheet_of(group.samples)
+    sheet = group.sheet
     [reading] = read_sheet(sheet, group.first.format, by_role)
     if {reading.kind, kind} != {"categorical", "scalar"} or reading.each:
         return reading
@@ -216,7 +216,7 @@ def _tasks(reading: Reading) -> list[Task]:
 
 
 def _source(group: groups.Group, reading: Reading, tasks: list[Task] | None = None) -> SourceGuess:
-    rows = sheet_of(group.samples)
+    rows = group.sheet
     item = None
     if group.first.format not in (FORMAT, *OWN_COLUMNS) or reading.has("item"):
         item = reading.column(rows_view(rows).sheet if not reading.each else rows, "item")

@@ -1,0 +1,346 @@
+"""Tables whose columns are judges, or questions to one person a row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from os.path import commonpath
+from typing import Any
+
+import pyarrow as pa
+
+from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.init import names, views, written_numbers
+from annot_pipeline.init.abstentions import without_abstentions
+from annot_pipeline.init.alike import has_steps
+from annot_pipeline.init.answers import LONGEST_LABEL, MOST_LABELS, scale_of
+from annot_pipeline.init.comparisons import is_outcome
+from annot_pipeline.init.counts import item_ids
+from annot_pipeline.init.questions import (
+    ColumnsByRole,
+    Line,
+    NoJudgmentsError,
+    Option,
+    Question,
+    Reading,
+)
+from annot_pipeline.init.readings import read_view
+from annot_pipeline.init.roles import NAMELESS, NO_ANSWER, PERSONAL, is_called_id
+from annot_pipeline.init.table import Column, Sheet
+from annot_pipeline.init.what import EACH_ROW
+from annot_pipeline.init.who import MEANS
+
+FEWEST = 2
+MOST_OPTIONS = 50
+OVERLAP = 0.5
+"""Share of its values that a column has in common with the others, to be one more judge."""
+FUNCTIONS = frozenset({"lf", "labelingfunction", "labelfn", "annot", "anno", "ann", "coder"})
+NO_QUESTION = names.WORDS["no_questions"]
+"""Words of columns that ask about the person, or nothing."""
+ITEM_IN_NAME = re.compile(r"^(.*?)(?:_\d+| \[[^\[\]]*\])$")
+_NUMBERED = re.compile(r"(.*?\D)(\d+|[A-Z])")
+
+
+def each_by_option(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Reading]:
+    """Return the reading of columns, or of a list, that an option says hold several judgments."""
+    each = by_role["each"]
+    rest = {role: values for role, values in by_role.items() if role != "each"}
+    patterns = [n for name in each for n in sheet.names if fnmatchcase(n, name)]
+    if len(patterns) == 1:
+        for view in views.cell_views(sheet):
+            if view.taken[0] == patterns[0] and (readings := read_view(view, format_, rest)):
+                return readings
+    if len(patterns) < FEWEST:
+        what = f"{len(patterns)} columns match; columns: {', '.join(sheet.names[:40])}"
+        raise ConfigError("an answer names no columns", [Problem("--each", what)])
+    if rest.get("judge") == ("each",):
+        if grid := judge_grid(sheet, format_, patterns):
+            return grid
+        pattern = each[0] if len(each) == 1 else ""
+        item = rest.get("item", (None,))[0]
+        if rest.keys() == {"judge"} and item_ids(sheet, patterns) is None:
+            named = {
+                **rest,
+                "score" if sheet[patterns[0]].numeric_share == 1 else "label": ("@answer",),
+            }
+            return read_view(
+                views.columns_view(views.plain_view(sheet), patterns, "rater", pattern),
+                format_,
+                named,
+            )
+        return [by_judge(sheet, patterns, pattern, item)]
+    if person := rest.get("judge"):
+        return [survey(sheet, patterns, person[0], "as was answered")]
+    options = [Option({**by_role, "judge": ("each",)}, "each of the columns is a judge")]
+    raise NoJudgmentsError(
+        "which judges gave the answers?", question=Question("judge", "Who judged?", options)
+    )
+
+
+def judges_by_name(sheet: Sheet, rows: views.View) -> list[Reading]:
+    """Return columns named after judges, such as rater_1, rater_2: one row an item, or a pair.
+
+    Where there are several families, as tag_ann1 and stance_ann1, each is a question.
+    """
+    families: dict[str, list[str]] = {}
+    pairs = views.pairs_among(rows.columns)
+    are_compared = any(p.are_systems or p.first not in sheet.names for p in pairs)
+    for name in sheet.names[:5000]:
+        match = _NUMBERED.fullmatch(name) or re.fullmatch(r"(lf_)(.+)", name)
+        if match:
+            words = names.words(match[1])
+            is_function = "".join(words) in FUNCTIONS or words[-1:] in (["ann"], ["annot"])
+            is_outcomes = is_outcome(match[1]) and pairs
+            if "judge" in names.roles(match[1]) or is_function or is_outcomes:
+                families.setdefault(match[1], []).append(name)
+    readings: dict[str, Reading] = {}
+    for stem, columns in families.items():
+        if len(columns) < FEWEST:
+            continue
+        if is_outcome(stem):
+            return _outcomes_by_judge(rows, stem, stem, columns)
+        if are_compared and all(views.says_sides(sheet[n].counts) for n in columns):
+            return _outcomes_by_judge(rows, stem, "preference", columns)
+        if all(is_answer(sheet[name]) for name in columns):
+            readings[stem] = by_judge(sheet, columns, f"{stem}*")
+    if len(readings) < 2:
+        return [*readings.values()]
+    return [r.with_lines(("task", {"value": s}, "a question")) for s, r in readings.items()]
+
+
+def judge_grid(sheet: Sheet, format_: str, asked: Sequence[str] = ()) -> list[Reading]:
+    """Return columns of a judge and a question each, as rater1_fluency; of ``asked`` ones any."""
+    named = [n for n in sheet.names if set(map(_is_judge_word, names.words(n))) == {True, False}]
+    named = [] if any(map(is_called_id, named)) else named  # these name the judges
+    named = [n for n in named if is_answer(sheet[n]) and not NO_ANSWER & {*names.words(n)}]
+    view = views.grid_view(sheet, asked or named)
+    readings = read_view(view, format_, {"judge": ("each",)}) if view else []
+    items = {str(r.expression("item")) for r in readings} & {*sheet.names}
+    return readings if not has_questions(readings) and all(map(sheet.is_unique, items)) else []
+
+
+def _is_judge_word(word: str) -> bool:
+    return "judge" in names.roles(word)
+
+
+def _outcomes_by_judge(
+    rows: views.View, stem: str, outcome: str, columns: Sequence[str]
+) -> list[Reading]:
+    """Return comparisons with a column of winners for each judge."""
+    view = views.columns_view(rows, columns, "rater", f"{stem}*", outcome)
+    return [r for r in read_view(view, "csv", {"judge": ("each",)}) if r.kind == "pairwise"]
+
+
+def is_few(column: Column) -> bool:
+    """Return whether a column has few enough values to be a question's answers."""
+    if 2 * column.n_distinct > len(column.filled):  # hardly any value repeats: short words at most
+        return 0 < column.n_distinct <= MOST_LABELS and column.mean_length <= 20
+    return 0 < column.n_distinct <= MOST_OPTIONS and column.mean_length <= LONGEST_LABEL
+
+
+def is_answer(column: Column) -> bool:
+    """Return whether a column may hold a judge's answers."""
+    return not column.counts or is_few(column) or without_abstentions(column).numeric_share == 1
+
+
+def by_judge(
+    sheet: Sheet, columns: Sequence[str], pattern: str, by_role: str | None = None
+) -> Reading:
+    """Return a matrix with one column a judge."""
+    answers = without_abstentions(_together(sheet, columns))
+    values = answers.counts.keys()
+    rest = [name for name in sheet.names if name not in columns]
+    item = by_role or item_ids(sheet, columns)
+    notes = []
+    if item is None and rest and all(sheet.is_unique(n) for n in rest):
+        item = rest[0]
+    if item is None:
+        if any("item" in names.roles(name) for name in rest):
+            by_each = {"each": tuple(columns), "judge": ("each",)}
+            options = [Option(by_each | {"item": ("row",)}, EACH_ROW)]
+            options += [Option(by_each | {"item": (n,)}) for n in rest]
+            text = (
+                f"looks like one column a judge ({columns[0]}, ...), but no column is the id of "
+                f"the item: none of {', '.join(rest)} is different in every row. Which is it?"
+            )
+            raise NoJudgmentsError(text, question=Question("item", text, options))
+        notes = ["no column names the items: the number of the row does"]
+    is_fine = not answers.is_whole or len(answers.numbers) > MOST_LABELS
+    spelled = written_numbers.number_in(answers).get("{rater}")  # with a decimal comma
+    is_score = bool(spelled) or (answers.numeric_share == 1 and is_fine)
+    matched = [name for name in sheet.names if fnmatchcase(name, pattern)]
+    each: Any = {"columns": pattern} if matched == [*columns] else [*columns]
+    lines: list[Line] = [
+        ("judge", {"value": "{rater}"}, "the name of the column"),
+        ("item", {"row": True} if item in (None, "row") else item, ""),
+        ("score" if is_score else "label", spelled or "{rater}", ""),
+    ]  # fmt: skip
+    gold = next((n for n in rest if "truth" in names.roles(n)), None)
+    if gold and not is_score and sheet[gold].counts.keys() & values:
+        lines.append(("truth", gold, ""))
+    minus = {"-1", "-1.0"} & values if _are_classes(answers) else ()
+    return Reading(
+        "a matrix with one column a judge", lines, "scalar" if is_score else "categorical",
+        each={"rater": each}, notes=notes, abstain=[*minus],
+    )  # fmt: skip
+
+
+def _together(sheet: Sheet, columns: Sequence[str]) -> Column:
+    """Return the cells of several columns as one."""
+    cells = [chunk for name in columns for chunk in sheet.table.column(name).chunks]
+    return Column("{rater}", "{rater}", pa.chunked_array(cells, pa.string()))
+
+
+def _are_classes(answers: Column) -> bool:
+    """Return whether -1 stands among classes from 0."""
+    return answers.numeric_share == 1 and answers.low == -1
+
+
+def judge_matrix(sheet: Sheet) -> Reading | None:
+    """Return a table of answers whose columns are judges, or questions to one person a row."""
+    if len(sheet.names) > views.MOST_COLUMNS:
+        text = f"the file has {len(sheet.names):,} columns, of which none is called as judges are"
+        glob = commonpath(sheet.names[1:]) + "*"
+        options = [
+            Option({"each": (glob,), "judge": ("each",)}, "each of these columns is a judge")
+        ]
+        ask = "Which of them hold answers?"
+        raise NoJudgmentsError(text, question=Question("each", text, options, ask))
+    answers = _alike(sheet)
+    n_means = sum(bool(MEANS & {*names.words(name)}) for name in sheet.names)
+    if len(answers) < FEWEST or n_means > 1:  # a table of means has no single answers
+        return None
+    rest = [name for name in sheet.names if name not in answers]
+    person = next((n for n in rest if "judge" in names.roles(n) and sheet.is_unique(n)), None)
+    if person is not None:
+        return survey(sheet, answers, person, "one row each")
+    values = {value for name in answers for value in sheet[name].counts}
+    is_matrix = not rest and all(sheet[n].numeric_share == 1 for n in answers)
+    if is_matrix and _are_classes(_together(sheet, answers)):
+        return by_judge(sheet, answers, "*")
+    item = item_ids(sheet, answers)
+    if item is None and len(rest) == 1 and len(answers) > MOST_OPTIONS and sheet.is_unique(rest[0]):
+        item = rest[0]
+    if item is None and rest:
+        return None
+    has_blanks = (all if rest else any)(sheet[n].n_blank for n in answers)
+    has_roles = any(names.roles(name).keys() - {"judge"} for name in answers)
+    are_names = all(len(names.words(name)) <= names.LONGEST_NAME for name in answers)
+    is_several = len([v for v in values if sum(v in sheet[n].counts for n in answers) > 1]) > 1
+    is_sure = has_blanks and not has_roles and are_names and is_several
+    if is_sure and (item is not None or not rest):
+        return by_judge(sheet, answers, "")
+    text = ", ".join(answers)
+    starts = {*(tuple(names.words(n)[:-1]) for n in answers)} - {()}
+    asked = tuple(
+        n for n in sheet.names
+        if n in answers or (tuple(names.words(n)[:-1]) in starts and is_few(sheet[n]))
+    )  # fmt: skip
+    told = (
+        f"looks like one row an item, with answers in {text}. Are these columns judges or "
+        "questions? If questions: who answered them?"
+    )
+    is_rubric = any(names.WORDS["criteria"] & {*names.words(n)} for n in asked)
+    if not is_rubric and all(sheet[n].is_whole for n in answers):
+        votes = f'each: {{k: [{text}]}}, label: {{value: "{{k}}"}}, votes: "{{k}}"'
+        told += f" Or counts of votes? Then {votes}"
+    role = "score" if all(has_steps(sheet[n]) for n in asked) else "label"
+    by_row = role if rest else "each"  # of which nothing else says what was judged
+    grid = views.grid_view(sheet, asked)
+    why = f"{', '.join(grid.each['rater'])} are judges" if grid else "each column is a judge"
+    options = [
+        Option({"each": asked if grid else tuple(answers), "judge": ("each",)}, why),
+        *[Option({"each": tuple(answers), "judge": (item or "",)}, f"each {item} is a person")]
+        * bool(item),
+        Option({role: asked, "judge": ("=NAME",)}, "questions, all answered by NAME"),
+        Option({by_row: asked, "judge": ("anonymous",)}, "questions; each row is a person"),
+    ]
+    if is_rubric and not grid:
+        options = [*options[-2:], *options[:-2]]
+    raise NoJudgmentsError(told, question=Question("judge", told, options))
+
+
+def person_form(sheet: Sheet) -> list[Reading]:
+    """Return rows that are a named person each, with a column a question; [] if they are not."""
+    people = [n for n in sheet.names if "judge" in names.roles(n)]
+    person = next((n for n in people if _is_once(sheet[n])), None)
+    if person is None or any(names.roles(n).keys() & {"item", "system"} for n in sheet.names):
+        return []
+    rated = [n for n in sheet.names if "answer" in names.roles(n) and sheet[n].numeric_share == 1]
+    questions = rated * (len(rated) > MOST_OPTIONS) or [
+        n for n in sheet.names
+        if n != person and is_few(sheet[n]) and sheet[n].n_distinct > 1
+        and not (NO_QUESTION | PERSONAL) & {*names.words(n)} and not names.roles(n).get("status")
+    ]  # fmt: skip
+    return [survey(sheet, questions, person, "one row each")] if len(questions) > FEWEST else []
+
+
+def _is_once(column: Column) -> bool:
+    """Return whether no value of a column is in two rows; a second header may leave it blank."""
+    return column.n_distinct == len(column.filled) and column.n_blank <= 1 < column.n_distinct
+
+
+def _alike(sheet: Sheet) -> list[str]:
+    """Return the columns that share a small alphabet of answers, and their like with numbers."""
+    offered = [
+        name
+        for name in sheet.names
+        if not NO_QUESTION & {*names.words(name)}
+        and not {"truth", "submitted_at", "seconds"} & names.roles(name).keys()
+        and names.words(name)[-1:] not in (["id"], ["uid"], ["uuid"])
+        and not ("judge" in names.roles(name) and sheet.is_unique(name))
+        and is_few(sheet[name])
+        and not (sheet.is_unique(name) and len(sheet) > 2)
+    ]
+    is_bare = all(NAMELESS.fullmatch(name) for name in sheet.names)  # and rare values say nothing
+    best: list[str] = []
+    for first in offered[:MOST_OPTIONS]:
+        values = sheet[first].counts.keys()
+        alike = [
+            name
+            for name in offered
+            if len(values & sheet[name].counts.keys())
+            >= OVERLAP * max(len(values) * (not is_bare), sheet[name].n_distinct)
+        ]
+        best = max(best, alike, key=len)
+    form_of = {
+        name: re.sub(r"\d+", "#", name)
+        for name in sheet.names if all(map(written_numbers.NUMBER.fullmatch, sheet[name].counts))
+    }  # fmt: skip
+    forms = {form_of[name] for name in best if name in form_of} - {*best}
+    return [name for name in sheet.names if name in best or form_of.get(name) in forms]
+
+
+def question_lines(questions: Sequence[str]) -> list[Line]:
+    """Return the lines of questions in columns: a task each; parts of one question are items."""
+    stems = [match[1] for q in questions if (match := ITEM_IN_NAME.match(q))]
+    if stems and len(set(stems)) < len(questions):
+        task: Any = {"value": "{question}", "match": r"^(.*?)(?:_\d+| \[[^\[\]]*\])?$"}
+        why = "the column without its number or bracket"
+    elif len(questions) > 1 and len({re.sub(r"\d+", "", q) for q in questions}) == 1:
+        task, why = {"value": re.sub(r"^[\W\d_]+", "", questions[0])}, "columns differ in numbers"
+    else:
+        task, why = {"value": "{question}"}, "a task for each question"
+    return [
+        ("task", task, why), ("item", {"value": "{question}"}, "what was asked about"),
+        ("label", "{question}", ""),
+    ]  # fmt: skip
+
+
+def survey(sheet: Sheet, questions: Sequence[str], person: Any, why: str) -> Reading:
+    """Return a survey, one row a person and one column a question."""
+    lines: list[Line] = [("judge", person, why), *question_lines(questions)]
+    answers = _together(sheet, questions)
+    kind, scale = "categorical", None
+    if has_steps(answers) or (answers.numeric_share == 1 and answers.n_distinct > MOST_LABELS):
+        kind, scale = "scalar", scale_of(answers)
+        lines = [("score", *line[1:]) if line[0] == "label" else line for line in lines]
+    return Reading(
+        "a survey, one row a person", lines, kind, scale, each={"question": [*questions]}
+    )  # fmt: skip
+
+
+def has_questions(readings: Sequence[Reading]) -> bool:
+    """Return whether any reading leaves a question open."""
+    return any(r.questions for r in readings)
