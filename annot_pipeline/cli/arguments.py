@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 from pathlib import Path
@@ -17,7 +17,22 @@ from typing import Any, NamedTuple
 
 from annot_pipeline.commands.init_roles import INIT_ROLES
 
-Argument = tuple[tuple[str, ...], dict[str, Any]]
+Texts = Mapping[str, str]
+"""Help of each argument, by name, value and default, as `argument` reads them.
+
+Those of a command begin with its module and name, and with `EXIT_1`.
+"""
+EXIT_1 = "exit status 1"
+TYPES: Mapping[str, Callable[[str], Any]] = {
+    "N": int, "P": float, "SHARE": float, "POINTS": float, "X": float,
+    "EXPORT": Path, "PREDICTIONS": Path, "--output": Path,
+}  # fmt: skip
+"""Types of values by how they are written, or by the name of the option; others are text."""
+ATTRIBUTES = {"--set": "sets", "--question": "task", "-n": "items"}
+"""Names under which functions read options, where these are others."""
+SHORT = {"--output": "-o", "--quiet": "-q", "--verbose": "-v"}
+NEEDED, REPEATED = "!", "..."
+"""In the place of a default: a value is needed, or several are taken."""
 
 
 class Command(NamedTuple):
@@ -27,18 +42,25 @@ class Command(NamedTuple):
     module: str
     help: str
     failure: str
-    arguments: tuple[Argument, ...]
+    arguments: Texts
+
+    @classmethod
+    def declared(cls, texts: Texts) -> Command:
+        """Return the command that texts declare: what it does, exit status 1, the arguments."""
+        (path, does), (_, failure), *arguments = texts.items()
+        module, _, name = path.partition(".")
+        return cls(name, module, does, failure, dict(arguments))
 
     def add_to(self, parser: argparse.ArgumentParser) -> None:
         """Add the arguments, and what runs them.
 
         The usage shows which options are needed; where one is missing, the command says what to do.
         """
-        actions = [parser.add_argument(*names, **options) for names, options in self.arguments]
-        parser.add_argument(*JSON[0], **JSON[1])
+        actions = [argument(parser, *each) for each in self.arguments.items()]
+        argument(parser, "--json", "print one JSON document")
         one_of = parser.add_mutually_exclusive_group()
-        for names, options in (QUIET, VERBOSE):
-            one_of.add_argument(*names, **options)
+        argument(one_of, "--quiet", "tell no progress")
+        argument(one_of, "--verbose", "tell all steps, hashes")
         needed = [action for action in actions if action.required and action.option_strings]
         if needed:
             parser.usage = parser.format_usage().removeprefix("usage: ")
@@ -52,6 +74,46 @@ class Command(NamedTuple):
         module = import_module(f"annot_pipeline.cli.{self.module}")
         function: Callable[[argparse.Namespace], int] = getattr(module, f"run_{self.name}")
         return function(arguments)
+
+
+def argument(parser: argparse._ActionsContainer, usage: str, text: str) -> argparse.Action:
+    """Add an argument or option.
+
+    Parameters
+    ----------
+    parser
+        Gets it.
+    usage
+        Its name; what stands for its value, in brackets where it may be left out, or the values
+        that are allowed in braces; and its default, `NEEDED` or `REPEATED`. Without a value it is
+        an option that is given or not.
+    text
+        Its help, which gets the default unless it has it.
+    """
+    name, value, default, *_ = [*usage.split(), "", ""]
+    names = [SHORT[name], name] if name in SHORT else [name]
+    if not value:
+        return parser.add_argument(*names, action="store_true", help=text)
+    word = value.strip("[]")
+    options: dict[str, Any] = {"metavar": word, "default": "" if word == "TEXT" else None}
+    if value.startswith("{"):
+        options |= {"metavar": None, "choices": tuple(value.strip("{}").split(","))}
+    if read := TYPES.get(name, TYPES.get(word)):
+        options["type"] = read
+    if name in ATTRIBUTES:
+        options["dest"] = ATTRIBUTES[name]
+    if word != value:
+        options |= {"nargs": "?", "const": "" if name.startswith("-") else None}
+    if default == NEEDED:
+        options["required"] = True
+    elif default == REPEATED and name.startswith("-"):
+        options |= {"action": "append", "default": []}
+    elif default == REPEATED:
+        options["nargs"] = "+"
+    elif default:
+        options["default"] = (read or str)(default)
+        text += "" if "(default: " in text else f" (default: {default})"
+    return parser.add_argument(*names, help=text, **options)
 
 
 def _keep_arrow_from_pandas() -> None:
@@ -80,241 +142,250 @@ class _NoPandas(MetaPathFinder):
             raise ModuleNotFoundError(fullname, name=fullname)
 
 
-def option(name: str, text: str, metavar: str | None = None, **options: Any) -> Argument:
-    """Return an argument as ``argparse`` takes it, with its help and what stands for its value."""
-    names = ("-o", name) if name == "--output" else (name,)
-    return names, {"help": text, "metavar": metavar, **options}
-
-
-def flag(name: str, text: str) -> Argument:
-    """Return an option that is given or not."""
-    return (name,), {"action": "store_true", "help": text}
-
-
-JSON = flag("--json", "print one JSON document")
-QUIET: Argument = ("-q", "--quiet"), {"action": "store_true", "help": "tell no progress"}
-VERBOSE: Argument = ("-v", "--verbose"), {"action": "store_true", "help": "tell all steps, hashes"}
-"""Options of all commands."""
-CAMPAIGN_HELP = "campaign.yaml or the folder that holds it"
-SET_HELP = "override a setting of campaign.yaml, as --set seed=3 (repeatable)"
-SET = option("--set", SET_HELP, "a.b=c", action="append", default=[], dest="sets")
-CAMPAIGN = (option("campaign", CAMPAIGN_HELP, "CAMPAIGN"), SET)
-RELEASE_HELP = "release to read, as v0012 (default: the newest)"
-RELEASE = option("--release", RELEASE_HELP, "V", default="latest")
-CANDIDATE_HELP = "release to read, as v0012, candidate or its run (default: the newest)"
-RELEASE_OR_CANDIDATE = option("--release", CANDIDATE_HELP, "V", default="latest")
-TASK = option("--task", "read only this task (default: all)", "TASK")
-OUTPUT: dict[str, Any] = {"type": Path, "default": None}
-DESIGNS = ("easl", "controlled", "tournament", "adequacy", "validate", "audit", "labels")
 TABLES = ("labels", "scores", "ranks", "verdicts", "model_judges")
 """What `annot diff` compares."""
-
-INIT = (
-    option("exports", "export files, or folders of them", "EXPORT", nargs="+", type=Path),
-    option("--output", "folder for campaign.yaml; it also names the campaign (default: the current "
-           "folder, and the exports name the campaign)", "DIR", type=Path),
-    option("--preset", "use this mapping instead of guessing one; an unknown name lists all",
-           "NAME"),
-    *(option(f"--{role.replace('_', '-')}", text, "COLUMN") for role, text in INIT_ROLES.items()),
-    option("--question", "the same as --task", "COLUMN", dest="task"),
-    flag("--force", "overwrite an existing campaign.yaml"),
-)  # fmt: skip
-BUILD = (
-    *CAMPAIGN,
-    flag("--dagster", "run the job in Dagster, and record it in the instance of DAGSTER_HOME"),
-    flag("--gone", "mark the releases of lost or replaced gold as removed, and publish a new one"),
-    flag("--candidate", "publish nothing: keep the tables as a candidate, to be looked at"),
-    flag("--keep", "keep the candidate also after the next publication"),
-)
+SET = {"--set a.b=c ...": "override a setting of campaign.yaml, as --set seed=3 (repeatable)"}
+CAMPAIGN = {"campaign CAMPAIGN": "campaign.yaml or the folder that holds it"} | SET
+RELEASE = {"--release V latest": "release to read, as v0012 (default: the newest)"}
+RELEASE_OR_CANDIDATE = {
+    "--release V latest": "release to read, as v0012, candidate or its run (default: the newest)"
+}
+TASK = {"--task TASK": "read only this task (default: all)"}
 WHY = "why (kept with the decision)"
-BECAUSE = option("--because", WHY, "TEXT", default="", required=True)
-BY = option("--by", "who decided (default: the user of this process)", "NAME")
-PUBLISH = (
-    *CAMPAIGN,
-    option("--candidate", "run of the candidate, its first characters, or latest", "RUN"),
-    option("--accept", "a gate that failed and is accepted (repeatable)", "GATE", action="append",
-           default=[]),
-    option("--because", f"{WHY}; needed with --accept", "TEXT", default=""),
-    BY,
-    option("--to", "copy a release to a new folder, or to a dataset of the Hugging Face Hub",
-           "FOLDER|hf://OWNER/NAME"),
-    RELEASE,
-)  # fmt: skip
-DECISION = (*CAMPAIGN, option("version", "a release, as v0002", "V"), BECAUSE, BY)
-FORGET = (
-    *CAMPAIGN,
-    option("judge", "the person's name, as exports or releases have it", "JUDGE"),
-    BECAUSE,
-    BY,
-    flag("--pinned", "remove pinned releases with the person too"),
-    flag("--unseen", "take a name that no export has now: later ones are read without it"),
-    flag("--dry-run", "say what would be removed, and remove nothing"),
-)
-TRACE = (
-    *CAMPAIGN,
-    option("item", "an item, one of two compared items, or both as 'a | b'", "ITEM"),
-    TASK,
-    RELEASE_OR_CANDIDATE,
-)
-ITEMS = (
-    *CAMPAIGN,
-    RELEASE_OR_CANDIDATE,
-    TASK,
-    flag("--uncertain", "only items whose label is not certain"),
-    option("--label", "only items with this label", "LABEL"),
-    option("--judge", "only items that this judge judged, by the published name", "JUDGE"),
-    option("--reason", "only items with this reason: uncertain, one judge, split votes, against "
-           "the votes, expert against model, no judgment counts, scores differ, preferences "
-           "differ, models differ from people, ranks differ", "REASON"),
-    option("--rows", "items to show (default: 20)", "N", type=int, default=20),
-    option("--output", "write all items there, with texts and votes", "FILE.csv|FILE.parquet",
-           **OUTPUT),
-)  # fmt: skip
-SERVE = (
-    *CAMPAIGN,
-    option("--port", "port; 0 takes a free one (default: 8017)", "N", type=int, default=8017),
-    option("--output", "file that decisions are added to (default: decisions.csv next to "
-           "campaign.yaml, NAME_decisions.csv next to NAME.yaml)", "FILE.csv", **OUTPUT),
-    flag("--show-names", "show raw rows with the names of judges, though these have pseudonyms"),
-)  # fmt: skip
-BISECT = (
-    *CAMPAIGN,
-    option("name", "an item, or a metric: a gate, statistic or figure of the manifest", "NAME"),
-    TASK,
-)
-DIFF = (
-    *CAMPAIGN,
-    option("old", "older release, as v0001 (default: the one before the newest)", "V1", nargs="?"),
-    option("new", "newer release, as v0002, latest, candidate or its run (default: latest)", "V2",
-           nargs="?", default="latest"),
-    option("--output", "write every changed cell to this Parquet file or folder",
-           "FILE.parquet|FOLDER", **OUTPUT),
-    option("--table", "compare only these tables (default: all)", choices=TABLES),
-    option("--rows", "cells to show per table, and judgments to show (default: 10)", "N",
-           type=int, default=10),
-    flag("--no-causes", "list changes without causes; recomputes nothing"),
-)  # fmt: skip
-VERIFY = (
-    *CAMPAIGN,
-    option("version", "release to verify, as v0012 or latest (default: all releases and the "
-           "archive)", "V", nargs="?"),
-    flag("--rebuild", "rebuild each release from its archived exports and compare byte for byte"),
-)  # fmt: skip
-SCORE = (
-    *CAMPAIGN,
-    option("predictions", "predictions, one row per item: csv, tsv, jsonl or parquet, also .gz",
-           "PREDICTIONS", type=Path),
-    TASK,
-    RELEASE,
-    option("--item", "column that holds the item (default: item)", "COLUMN"),
-    option("--label", "column that holds the label (default: label)", "COLUMN"),
-    option("--form", "layout of the predictions (default: inferred from the columns)",
-           choices=("labels", "columns", "long", "object")),
-    option("--floor", "smallest probability in log loss and KL; raises smaller ones (default: "
-           "1e-9)", "P", type=float, default=1e-9),
-    option("--rounds", "bootstrap rounds; 0: no bootstrap intervals (default: 1000)", "N",
-           type=int, default=1000),
-    flag("--normalize", "divide an item's probabilities by their sum"),
-    flag("--raw", "use Dawid-Skene's probabilities of gold instead of the published ones"),
-    option("--output", "write one row per item there, the largest disagreements first: what to "
-           "review", "FILE.csv|FILE.parquet", **OUTPUT),
-    flag("--unknown-wrong", "count predicted classes that gold does not have as wrong"),
-)  # fmt: skip
-PIN = (
-    *CAMPAIGN,
-    option("version", "release to keep, as v0012 or latest (default: list the pins)", "V",
-           nargs="?"),
-    flag("--remove", "remove the pin"),
-    option("--because", "why the release is kept", "TEXT", default=""),
-)  # fmt: skip
-PRUNE = (
-    *CAMPAIGN,
-    option("--keep", "number of newest releases to keep; pinned ones are kept too", "N",
-           type=int, required=True),
-    option("--gone", "mark releases whose folders were deleted as removed: all, one version, or "
-           "all of another gold of this store, by folder or URL (repeatable)", "V|GOLD",
-           nargs="?", const="", action="append"),
-    flag("--dry-run", "list what would be removed, and remove nothing"),
-)  # fmt: skip
-REVIEW = (
-    *CAMPAIGN,
-    option("--output", "folder for the files (default: review/ next to campaign.yaml)", "DIR",
-           **OUTPUT),
-    flag("--force", "overwrite files that were edited"),
-)  # fmt: skip
-HITS = (
-    *CAMPAIGN,
-    option("--output", "folder for the batch (default: a new folder in hits/ next to "
-           "campaign.yaml)", "DIR", **OUTPUT),
-    option("--design", "same as --set next_hits.design=...", choices=DESIGNS),
-    option("--upload", "same as --set next_hits.upload=...",
-           choices=("mturk", "label_studio", "jsonl")),
-    option("-n", "same as --set next_hits.items=...", "N", dest="items", type=int),
-    option("--task", "plan only this task (repeatable; default: all)", "TASK", action="append",
-           default=[]),
-    flag("--force", "overwrite another batch in the folder"),
-)  # fmt: skip
-PLAN = (
-    option("campaign", CAMPAIGN_HELP, "CAMPAIGN", nargs="?"),
-    SET,
-    RELEASE,
-    TASK,
-    option("--assume", "variances to assume without a release: judge_system, segment_system, "
-           "residual", "a=b,..."),
-    option("--judges", "numbers of judges to compare, as 5,10,20", "N,..."),
-    option("--segments", "numbers of segments to compare, as 100,500", "N,..."),
-    option("--per-output", "numbers of judgments per output to compare, as 1,2", "N,..."),
-    option("--systems", "number of systems", "N", type=int),
-    option("--difference", "smallest difference to detect", "POINTS", type=float),
-    option("--power", "power at which a difference counts as detectable (default: 0.8)", "SHARE",
-           type=float, default=0.8),
-    option("--price", "price of one judgment; adds the cost of each design", "X", type=float),
-)  # fmt: skip
+BECAUSE = {"--because TEXT !": WHY}
+BY = {"--by NAME": "who decided (default: the user of this process)"}
 UNBUILT = "no build of these exports and settings is there, or the store cannot be read"
-COMMANDS = (
-    Command("init", "campaign", "look at exports and write a commented campaign.yaml",
-            "an export cannot be read", INIT),
-    Command("validate", "campaign", "read the configuration and every export; write nothing",
-            "a build would fail a gate, or an export cannot be read", CAMPAIGN),
-    Command("build", "campaign", "run the pipeline; publish a release if the gates pass",
-            "a gate failed, or an export, the store or gold cannot be used (the last release "
-            "stands)", BUILD),
-    Command("publish", "campaign", "publish a candidate, or copy a release to a folder or the Hub",
-            "a gate that failed is not accepted, or the candidate is out of date", PUBLISH),
-    Command("status", "status", "show the last release, its gates, and what has arrived since",
-            "the store or gold cannot be read", CAMPAIGN),
-    Command("releases", "releases", "list the releases and what changed in each",
-            "gold is missing, older than the store's log, or cannot be read", CAMPAIGN),
-    Command("rollback", "releases", "publish the content of an older release again",
-            "the release is removed, retracted or damaged, or gold cannot be written", DECISION),
-    Command("retract", "releases", "mark a release as not to be used",
-            "there is no such release, or gold cannot be written", DECISION),
-    Command("forget", "releases", "leave a person out of archive, store, releases and new exports",
-            "a gate failed, rows cannot be removed from a format, or gold cannot be written",
-            FORGET),
-    Command("trace", "trace", "show why an item has its label or score: judgments, fates, weights",
-            "the release does not have the item or task, or cannot be read", TRACE),
-    Command("items", "items", "list items by what makes them doubtful",
-            "the release cannot be read", ITEMS),
-    Command("serve", "serve", "serve a local page of items, judges and raw rows",
-            "the release cannot be read, or the port is taken", SERVE),
-    Command("bisect", "diff", "show by which release a label, score or metric changed, and why",
-            "there is no such item or metric, or a release cannot be read", BISECT),
-    Command("diff", "diff", "show what changed between two releases, each change with its cause",
-            "a release cannot be read", DIFF),
-    Command("verify", "releases", "recompute every checksum; --rebuild: from the archived exports",
-            "a file is damaged or missing, or a rebuild differs", VERIFY),
-    Command("score", "score", "score a model's labels or probabilities against gold",
-            "the predictions or the release cannot be scored", SCORE),
-    Command("pin", "releases", "pin a release so that prune keeps it",
-            "the release cannot be read, or the store cannot be written", PIN),
-    Command("prune", "releases", "remove old releases, and archived exports that only they need",
-            "gold or the store cannot be read or written", PRUNE),
-    Command("review", "batches", "write the files that MTurk takes to approve or reject work",
-            UNBUILT, REVIEW),
-    Command("hits", "batches", "write the next batch to annotate, ready to upload", UNBUILT, HITS),
-    Command("plan", "plan", "show which differences between systems a design detects",
-            "the release cannot be read", PLAN),
-    Command("schema", "campaign", "print the JSON Schema of campaign.yaml, for editors",
-            "the schema cannot be written", ()),
-)  # fmt: skip
+DECISION = {**CAMPAIGN, "version V": "a release, as v0002", **BECAUSE, **BY}
+
+INIT = {
+    "campaign.init": "look at exports and write a commented campaign.yaml",
+    EXIT_1: "an export cannot be read",
+    "exports EXPORT ...": "export files, or folders of them",
+    "--output DIR": "folder for campaign.yaml; it also names the campaign (default: the current "
+    "folder, and the exports name the campaign)",
+    "--preset NAME": "use this mapping instead of guessing one; an unknown name lists all",
+    **{f"--{role.replace('_', '-')} COLUMN": text for role, text in INIT_ROLES.items()},
+    "--question COLUMN": "the same as --task",
+    "--force": "overwrite an existing campaign.yaml",
+}
+VALIDATE = {
+    "campaign.validate": "read the configuration and every export; write nothing",
+    EXIT_1: "a build would fail a gate, or an export cannot be read",
+    **CAMPAIGN,
+}
+BUILD = {
+    "campaign.build": "run the pipeline; publish a release if the gates pass",
+    EXIT_1: "a gate failed, or an export, the store or gold cannot be used (the last release "
+    "stands)",
+    **CAMPAIGN,
+    "--dagster": "run the job in Dagster, and record it in the instance of DAGSTER_HOME",
+    "--gone": "mark the releases of lost or replaced gold as removed, and publish a new one",
+    "--candidate": "publish nothing: keep the tables as a candidate, to be looked at",
+    "--keep": "keep the candidate also after the next publication",
+}
+PUBLISH = {
+    "campaign.publish": "publish a candidate, or copy a release to a folder or the Hub",
+    EXIT_1: "a gate that failed is not accepted, or the candidate is out of date",
+    **CAMPAIGN,
+    "--candidate RUN": "run of the candidate, its first characters, or latest",
+    "--accept GATE ...": "a gate that failed and is accepted (repeatable)",
+    "--because TEXT": f"{WHY}; needed with --accept",
+    **BY,
+    "--to FOLDER|hf://OWNER/NAME": "copy a release to a new folder, or to a dataset of the "
+    "Hugging Face Hub",
+    **RELEASE,
+}
+STATUS = {
+    "status.status": "show the last release, its gates, and what has arrived since",
+    EXIT_1: "the store or gold cannot be read",
+    **CAMPAIGN,
+}
+RELEASES = {
+    "releases.releases": "list the releases and what changed in each",
+    EXIT_1: "gold is missing, older than the store's log, or cannot be read",
+    **CAMPAIGN,
+}
+ROLLBACK = {
+    "releases.rollback": "publish the content of an older release again",
+    EXIT_1: "the release is removed, retracted or damaged, or gold cannot be written",
+    **DECISION,
+}
+RETRACT = {
+    "releases.retract": "mark a release as not to be used",
+    EXIT_1: "there is no such release, or gold cannot be written",
+    **DECISION,
+}
+FORGET = {
+    "releases.forget": "leave a person out of archive, store, releases and new exports",
+    EXIT_1: "a gate failed, rows cannot be removed from a format, or gold cannot be written",
+    **CAMPAIGN,
+    "judge JUDGE": "the person's name, as exports or releases have it",
+    **BECAUSE,
+    **BY,
+    "--pinned": "remove pinned releases with the person too",
+    "--unseen": "take a name that no export has now: later ones are read without it",
+    "--dry-run": "say what would be removed, and remove nothing",
+}
+TRACE = {
+    "trace.trace": "show why an item has its label or score: judgments, fates, weights",
+    EXIT_1: "the release does not have the item or task, or cannot be read",
+    **CAMPAIGN,
+    "item ITEM": "an item, one of two compared items, or both as 'a | b'",
+    **TASK,
+    **RELEASE_OR_CANDIDATE,
+}
+ITEMS = {
+    "items.items": "list items by what makes them doubtful",
+    EXIT_1: "the release cannot be read",
+    **CAMPAIGN,
+    **RELEASE_OR_CANDIDATE,
+    **TASK,
+    "--uncertain": "only items whose label is not certain",
+    "--label LABEL": "only items with this label",
+    "--judge JUDGE": "only items that this judge judged, by the published name",
+    "--reason REASON": "only items with this reason: uncertain, one judge, split votes, against "
+    "the votes, expert against model, no judgment counts, scores differ, preferences "
+    "differ, models differ from people, ranks differ",
+    "--rows N 20": "items to show",
+    "--output FILE.csv|FILE.parquet": "write all items there, with texts and votes",
+}
+SERVE = {
+    "serve.serve": "serve a local page of items, judges and raw rows",
+    EXIT_1: "the release cannot be read, or the port is taken",
+    **CAMPAIGN,
+    "--port N 8017": "port; 0 takes a free one",
+    "--output FILE.csv": "file that decisions are added to (default: decisions.csv next to "
+    "campaign.yaml, NAME_decisions.csv next to NAME.yaml)",
+    "--show-names": "show raw rows with the names of judges, though these have pseudonyms",
+}
+BISECT = {
+    "diff.bisect": "show by which release a label, score or metric changed, and why",
+    EXIT_1: "there is no such item or metric, or a release cannot be read",
+    **CAMPAIGN,
+    "name NAME": "an item, or a metric: a gate, statistic or figure of the manifest",
+    **TASK,
+}
+DIFF = {
+    "diff.diff": "show what changed between two releases, each change with its cause",
+    EXIT_1: "a release cannot be read",
+    **CAMPAIGN,
+    "old [V1]": "older release, as v0001 (default: the one before the newest)",
+    "new [V2] latest": "newer release, as v0002, latest, candidate or its run",
+    "--output FILE.parquet|FOLDER": "write every changed cell to this Parquet file or folder",
+    f"--table {{{','.join(TABLES)}}}": "compare only these tables (default: all)",
+    "--rows N 10": "cells to show per table, and judgments to show",
+    "--no-causes": "list changes without causes; recomputes nothing",
+}
+VERIFY = {
+    "releases.verify": "recompute every checksum; --rebuild: from the archived exports",
+    EXIT_1: "a file is damaged or missing, or a rebuild differs",
+    **CAMPAIGN,
+    "version [V]": "release to verify, as v0012 or latest (default: all releases and the archive)",
+    "--rebuild": "rebuild each release from its archived exports and compare byte for byte",
+}
+SCORE = {
+    "score.score": "score a model's labels or probabilities against gold",
+    EXIT_1: "the predictions or the release cannot be scored",
+    **CAMPAIGN,
+    "predictions PREDICTIONS": "predictions, one row per item: csv, tsv, jsonl or parquet, also "
+    ".gz",
+    **TASK,
+    **RELEASE,
+    "--item COLUMN": "column that holds the item (default: item)",
+    "--label COLUMN": "column that holds the label (default: label)",
+    "--form {labels,columns,long,object}": "layout of the predictions (default: inferred from the "
+    "columns)",
+    "--floor P 1e-9": "smallest probability in log loss and KL; raises smaller ones",
+    "--rounds N 1000": "bootstrap rounds; 0: no bootstrap intervals",
+    "--normalize": "divide an item's probabilities by their sum",
+    "--raw": "use Dawid-Skene's probabilities of gold instead of the published ones",
+    "--output FILE.csv|FILE.parquet": "write one row per item there, the largest disagreements "
+    "first: what to review",
+    "--unknown-wrong": "count predicted classes that gold does not have as wrong",
+}
+PIN = {
+    "releases.pin": "pin a release so that prune keeps it",
+    EXIT_1: "the release cannot be read, or the store cannot be written",
+    **CAMPAIGN,
+    "version [V]": "release to keep, as v0012 or latest (default: list the pins)",
+    "--remove": "remove the pin",
+    "--because TEXT": "why the release is kept",
+}
+PRUNE = {
+    "releases.prune": "remove old releases, and archived exports that only they need",
+    EXIT_1: "gold or the store cannot be read or written",
+    **CAMPAIGN,
+    "--keep N !": "number of newest releases to keep; pinned ones are kept too",
+    "--gone [V|GOLD] ...": "mark releases whose folders were deleted as removed: all, one version, "
+    "or all of another gold of this store, by folder or URL (repeatable)",
+    "--dry-run": "list what would be removed, and remove nothing",
+}
+REVIEW = {
+    "batches.review": "write the files that MTurk takes to approve or reject work",
+    EXIT_1: UNBUILT,
+    **CAMPAIGN,
+    "--output DIR": "folder for the files (default: review/ next to campaign.yaml)",
+    "--force": "overwrite files that were edited",
+}
+HITS = {
+    "batches.hits": "write the next batch to annotate, ready to upload",
+    EXIT_1: UNBUILT,
+    **CAMPAIGN,
+    "--output DIR": "folder for the batch (default: a new folder in hits/ next to campaign.yaml)",
+    "--design {easl,controlled,tournament,adequacy,validate,audit,labels}": "same as --set "
+    "next_hits.design=...",
+    "--upload {mturk,label_studio,jsonl}": "same as --set next_hits.upload=...",
+    "-n N": "same as --set next_hits.items=...",
+    "--task TASK ...": "plan only this task (repeatable; default: all)",
+    "--force": "overwrite another batch in the folder",
+}
+PLAN = {
+    "plan.plan": "show which differences between systems a design detects",
+    EXIT_1: "the release cannot be read",
+    "campaign [CAMPAIGN]": CAMPAIGN["campaign CAMPAIGN"],
+    **SET,
+    **RELEASE,
+    **TASK,
+    "--assume a=b,...": "variances to assume without a release: judge_system, segment_system, "
+    "residual",
+    "--judges N,...": "numbers of judges to compare, as 5,10,20",
+    "--segments N,...": "numbers of segments to compare, as 100,500",
+    "--per-output N,...": "numbers of judgments per output to compare, as 1,2",
+    "--systems N": "number of systems",
+    "--difference POINTS": "smallest difference to detect",
+    "--power SHARE 0.8": "power at which a difference counts as detectable",
+    "--price X": "price of one judgment; adds the cost of each design",
+}
+SCHEMA = {
+    "campaign.schema": "print the JSON Schema of campaign.yaml, for editors",
+    EXIT_1: "the schema cannot be written",
+}
+COMMANDS = tuple(
+    map(
+        Command.declared,
+        (
+            INIT,
+            VALIDATE,
+            BUILD,
+            PUBLISH,
+            STATUS,
+            RELEASES,
+            ROLLBACK,
+            RETRACT,
+            FORGET,
+            TRACE,
+            ITEMS,
+            SERVE,
+            BISECT,
+            DIFF,
+            VERIFY,
+            SCORE,
+            PIN,
+            PRUNE,
+            REVIEW,
+            HITS,
+            PLAN,
+            SCHEMA,
+        ),
+    )
+)
