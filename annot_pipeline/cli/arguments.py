@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 from pathlib import Path
@@ -157,235 +157,211 @@ BY = {"--by NAME": "who decided (default: the user of this process)"}
 UNBUILT = "no build of these exports and settings is there, or the store cannot be read"
 DECISION = {**CAMPAIGN, "version V": "a release, as v0002", **BECAUSE, **BY}
 
-INIT = {
-    "campaign.init": "look at exports and write a commented campaign.yaml",
-    EXIT_1: "an export cannot be read",
-    "exports EXPORT ...": "export files, or folders of them",
-    "--output DIR": "folder for campaign.yaml; it also names the campaign (default: the current "
-    "folder, and the exports name the campaign)",
-    "--preset NAME": "use this mapping instead of guessing one; an unknown name lists all",
-    **{f"--{role.replace('_', '-')} COLUMN": text for role, text in INIT_ROLES.items()},
-    "--question COLUMN": "the same as --task",
-    "--force": "overwrite an existing campaign.yaml",
-}
-VALIDATE = {
-    "campaign.validate": "read the configuration and every export; write nothing",
-    EXIT_1: "a build would fail a gate, or an export cannot be read",
-    **CAMPAIGN,
-}
-BUILD = {
-    "campaign.build": "run the pipeline; publish a release if the gates pass",
-    EXIT_1: "a gate failed, or an export, the store or gold cannot be used (the last release "
-    "stands)",
-    **CAMPAIGN,
-    "--dagster": "run the job in Dagster, and record it in the instance of DAGSTER_HOME",
-    "--gone": "mark the releases of lost or replaced gold as removed, and publish a new one",
-    "--candidate": "publish nothing: keep the tables as a candidate, to be looked at",
-    "--keep": "keep the candidate also after the next publication",
-}
-PUBLISH = {
-    "campaign.publish": "publish a candidate, or copy a release to a folder or the Hub",
-    EXIT_1: "a gate that failed is not accepted, or the candidate is out of date",
-    **CAMPAIGN,
-    "--candidate RUN": "run of the candidate, its first characters, or latest",
-    "--accept GATE ...": "a gate that failed and is accepted (repeatable)",
-    "--because TEXT": f"{WHY}; needed with --accept",
-    **BY,
-    "--to FOLDER|hf://OWNER/NAME": "copy a release to a new folder, or to a dataset of the "
-    "Hugging Face Hub",
-    **RELEASE,
-}
-STATUS = {
-    "status.status": "show the last release, its gates, and what has arrived since",
-    EXIT_1: "the store or gold cannot be read",
-    **CAMPAIGN,
-}
-RELEASES = {
-    "releases.releases": "list the releases and what changed in each",
-    EXIT_1: "gold is missing, older than the store's log, or cannot be read",
-    **CAMPAIGN,
-}
-ROLLBACK = {
-    "releases.rollback": "publish the content of an older release again",
-    EXIT_1: "the release is removed, retracted or damaged, or gold cannot be written",
-    **DECISION,
-}
-RETRACT = {
-    "releases.retract": "mark a release as not to be used",
-    EXIT_1: "there is no such release, or gold cannot be written",
-    **DECISION,
-}
-FORGET = {
-    "releases.forget": "leave a person out of archive, store, releases and new exports",
-    EXIT_1: "a gate failed, rows cannot be removed from a format, or gold cannot be written",
-    **CAMPAIGN,
-    "judge JUDGE": "the person's name, as exports or releases have it",
-    **BECAUSE,
-    **BY,
-    "--pinned": "remove pinned releases with the person too",
-    "--unseen": "take a name that no export has now: later ones are read without it",
-    "--dry-run": "say what would be removed, and remove nothing",
-}
-TRACE = {
-    "trace.trace": "show why an item has its label or score: judgments, fates, weights",
-    EXIT_1: "the release does not have the item or task, or cannot be read",
-    **CAMPAIGN,
-    "item ITEM": "an item, one of two compared items, or both as 'a | b'",
-    **TASK,
-    **RELEASE_OR_CANDIDATE,
-}
-ITEMS = {
-    "items.items": "list items by what makes them doubtful",
-    EXIT_1: "the release cannot be read",
-    **CAMPAIGN,
-    **RELEASE_OR_CANDIDATE,
-    **TASK,
-    "--uncertain": "only items whose label is not certain",
-    "--label LABEL": "only items with this label",
-    "--judge JUDGE": "only items that this judge judged, by the published name",
-    "--reason REASON": "only items with this reason: uncertain, one judge, split votes, against "
-    "the votes, expert against model, no judgment counts, scores differ, preferences "
-    "differ, models differ from people, ranks differ",
-    "--rows N 20": "items to show",
-    "--output FILE.csv|FILE.parquet": "write all items there, with texts and votes",
-}
-SERVE = {
-    "serve.serve": "serve a local page of items, judges and raw rows",
-    EXIT_1: "the release cannot be read, or the port is taken",
-    **CAMPAIGN,
-    "--port N 8017": "port; 0 takes a free one",
-    "--output FILE.csv": "file that decisions are added to (default: decisions.csv next to "
-    "campaign.yaml, NAME_decisions.csv next to NAME.yaml)",
-    "--show-names": "show raw rows with the names of judges, though these have pseudonyms",
-}
-BISECT = {
-    "diff.bisect": "show by which release a label, score or metric changed, and why",
-    EXIT_1: "there is no such item or metric, or a release cannot be read",
-    **CAMPAIGN,
-    "name NAME": "an item, or a metric: a gate, statistic or figure of the manifest",
-    **TASK,
-}
-DIFF = {
-    "diff.diff": "show what changed between two releases, each change with its cause",
-    EXIT_1: "a release cannot be read",
-    **CAMPAIGN,
-    "old [V1]": "older release, as v0001 (default: the one before the newest)",
-    "new [V2] latest": "newer release, as v0002, latest, candidate or its run",
-    "--output FILE.parquet|FOLDER": "write every changed cell to this Parquet file or folder",
-    f"--table {{{','.join(TABLES)}}}": "compare only these tables (default: all)",
-    "--rows N 10": "cells to show per table, and judgments to show",
-    "--no-causes": "list changes without causes; recomputes nothing",
-}
-VERIFY = {
-    "releases.verify": "recompute every checksum; --rebuild: from the archived exports",
-    EXIT_1: "a file is damaged or missing, or a rebuild differs",
-    **CAMPAIGN,
-    "version [V]": "release to verify, as v0012 or latest (default: all releases and the archive)",
-    "--rebuild": "rebuild each release from its archived exports and compare byte for byte",
-}
-SCORE = {
-    "score.score": "score a model's labels or probabilities against gold",
-    EXIT_1: "the predictions or the release cannot be scored",
-    **CAMPAIGN,
-    "predictions PREDICTIONS": "predictions, one row per item: csv, tsv, jsonl or parquet, also "
-    ".gz",
-    **TASK,
-    **RELEASE,
-    "--item COLUMN": "column that holds the item (default: item)",
-    "--label COLUMN": "column that holds the label (default: label)",
-    "--form {labels,columns,long,object}": "layout of the predictions (default: inferred from the "
-    "columns)",
-    "--floor P 1e-9": "smallest probability in log loss and KL; raises smaller ones",
-    "--rounds N 1000": "bootstrap rounds; 0: no bootstrap intervals",
-    "--normalize": "divide an item's probabilities by their sum",
-    "--raw": "use Dawid-Skene's probabilities of gold instead of the published ones",
-    "--output FILE.csv|FILE.parquet": "write one row per item there, the largest disagreements "
-    "first: what to review",
-    "--unknown-wrong": "count predicted classes that gold does not have as wrong",
-}
-PIN = {
-    "releases.pin": "pin a release so that prune keeps it",
-    EXIT_1: "the release cannot be read, or the store cannot be written",
-    **CAMPAIGN,
-    "version [V]": "release to keep, as v0012 or latest (default: list the pins)",
-    "--remove": "remove the pin",
-    "--because TEXT": "why the release is kept",
-}
-PRUNE = {
-    "releases.prune": "remove old releases, and archived exports that only they need",
-    EXIT_1: "gold or the store cannot be read or written",
-    **CAMPAIGN,
-    "--keep N !": "number of newest releases to keep; pinned ones are kept too",
-    "--gone [V|GOLD] ...": "mark releases whose folders were deleted as removed: all, one version, "
-    "or all of another gold of this store, by folder or URL (repeatable)",
-    "--dry-run": "list what would be removed, and remove nothing",
-}
-REVIEW = {
-    "batches.review": "write the files that MTurk takes to approve or reject work",
-    EXIT_1: UNBUILT,
-    **CAMPAIGN,
-    "--output DIR": "folder for the files (default: review/ next to campaign.yaml)",
-    "--force": "overwrite files that were edited",
-}
-HITS = {
-    "batches.hits": "write the next batch to annotate, ready to upload",
-    EXIT_1: UNBUILT,
-    **CAMPAIGN,
-    "--output DIR": "folder for the batch (default: a new folder in hits/ next to campaign.yaml)",
-    "--design {easl,controlled,tournament,adequacy,validate,audit,labels}": "same as --set "
-    "next_hits.design=...",
-    "--upload {mturk,label_studio,jsonl}": "same as --set next_hits.upload=...",
-    "-n N": "same as --set next_hits.items=...",
-    "--task TASK ...": "plan only this task (repeatable; default: all)",
-    "--force": "overwrite another batch in the folder",
-}
-PLAN = {
-    "plan.plan": "show which differences between systems a design detects",
-    EXIT_1: "the release cannot be read",
-    "campaign [CAMPAIGN]": CAMPAIGN["campaign CAMPAIGN"],
-    **SET,
-    **RELEASE,
-    **TASK,
-    "--assume a=b,...": "variances to assume without a release: judge_system, segment_system, "
-    "residual",
-    "--judges N,...": "numbers of judges to compare, as 5,10,20",
-    "--segments N,...": "numbers of segments to compare, as 100,500",
-    "--per-output N,...": "numbers of judgments per output to compare, as 1,2",
-    "--systems N": "number of systems",
-    "--difference POINTS": "smallest difference to detect",
-    "--power SHARE 0.8": "power at which a difference counts as detectable",
-    "--price X": "price of one judgment; adds the cost of each design",
-}
-SCHEMA = {
-    "campaign.schema": "print the JSON Schema of campaign.yaml, for editors",
-    EXIT_1: "the schema cannot be written",
-}
-COMMANDS = tuple(
-    map(
-        Command.declared,
-        (
-            INIT,
-            VALIDATE,
-            BUILD,
-            PUBLISH,
-            STATUS,
-            RELEASES,
-            ROLLBACK,
-            RETRACT,
-            FORGET,
-            TRACE,
-            ITEMS,
-            SERVE,
-            BISECT,
-            DIFF,
-            VERIFY,
-            SCORE,
-            PIN,
-            PRUNE,
-            REVIEW,
-            HITS,
-            PLAN,
-            SCHEMA,
-        ),
-    )
+DECLARED: Sequence[Texts] = (
+    {
+        "campaign.init": "look at exports and write a commented campaign.yaml",
+        EXIT_1: "an export cannot be read",
+        "exports EXPORT ...": "export files, or folders of them",
+        "--output DIR": "folder for campaign.yaml; it also names the campaign (default: the "
+        "current folder, and the exports name the campaign)",
+        "--preset NAME": "use this mapping instead of guessing one; an unknown name lists all",
+        **{f"--{role.replace('_', '-')} COLUMN": text for role, text in INIT_ROLES.items()},
+        "--question COLUMN": "the same as --task",
+        "--force": "overwrite an existing campaign.yaml",
+    },
+    {
+        "campaign.validate": "read the configuration and every export; write nothing",
+        EXIT_1: "a build would fail a gate, or an export cannot be read",
+        **CAMPAIGN,
+    },
+    {
+        "campaign.build": "run the pipeline; publish a release if the gates pass",
+        EXIT_1: "a gate failed, or an export, the store or gold cannot be used (the last release "
+        "stands)",
+        **CAMPAIGN,
+        "--dagster": "run the job in Dagster, and record it in the instance of DAGSTER_HOME",
+        "--gone": "mark the releases of lost or replaced gold as removed, and publish a new one",
+        "--candidate": "publish nothing: keep the tables as a candidate, to be looked at",
+        "--keep": "keep the candidate also after the next publication",
+    },
+    {
+        "campaign.publish": "publish a candidate, or copy a release to a folder or the Hub",
+        EXIT_1: "a gate that failed is not accepted, or the candidate is out of date",
+        **CAMPAIGN,
+        "--candidate RUN": "run of the candidate, its first characters, or latest",
+        "--accept GATE ...": "a gate that failed and is accepted (repeatable)",
+        "--because TEXT": f"{WHY}; needed with --accept",
+        **BY,
+        "--to FOLDER|hf://OWNER/NAME": "copy a release to a new folder, or to a dataset of the "
+        "Hugging Face Hub",
+        **RELEASE,
+    },
+    {
+        "status.status": "show the last release, its gates, and what has arrived since",
+        EXIT_1: "the store or gold cannot be read",
+        **CAMPAIGN,
+    },
+    {
+        "releases.releases": "list the releases and what changed in each",
+        EXIT_1: "gold is missing, older than the store's log, or cannot be read",
+        **CAMPAIGN,
+    },
+    {
+        "releases.rollback": "publish the content of an older release again",
+        EXIT_1: "the release is removed, retracted or damaged, or gold cannot be written",
+        **DECISION,
+    },
+    {
+        "releases.retract": "mark a release as not to be used",
+        EXIT_1: "there is no such release, or gold cannot be written",
+        **DECISION,
+    },
+    {
+        "releases.forget": "leave a person out of archive, store, releases and new exports",
+        EXIT_1: "a gate failed, rows cannot be removed from a format, or gold cannot be written",
+        **CAMPAIGN,
+        "judge JUDGE": "the person's name, as exports or releases have it",
+        **BECAUSE,
+        **BY,
+        "--pinned": "remove pinned releases with the person too",
+        "--unseen": "take a name that no export has now: later ones are read without it",
+        "--dry-run": "say what would be removed, and remove nothing",
+    },
+    {
+        "trace.trace": "show why an item has its label or score: judgments, fates, weights",
+        EXIT_1: "the release does not have the item or task, or cannot be read",
+        **CAMPAIGN,
+        "item ITEM": "an item, one of two compared items, or both as 'a | b'",
+        **TASK,
+        **RELEASE_OR_CANDIDATE,
+    },
+    {
+        "items.items": "list items by what makes them doubtful",
+        EXIT_1: "the release cannot be read",
+        **CAMPAIGN,
+        **RELEASE_OR_CANDIDATE,
+        **TASK,
+        "--uncertain": "only items whose label is not certain",
+        "--label LABEL": "only items with this label",
+        "--judge JUDGE": "only items that this judge judged, by the published name",
+        "--reason REASON": "only items with this reason: uncertain, one judge, split votes, "
+        "against the votes, expert against model, no judgment counts, scores differ, preferences "
+        "differ, models differ from people, ranks differ",
+        "--rows N 20": "items to show",
+        "--output FILE.csv|FILE.parquet": "write all items there, with texts and votes",
+    },
+    {
+        "serve.serve": "serve a local page of items, judges and raw rows",
+        EXIT_1: "the release cannot be read, or the port is taken",
+        **CAMPAIGN,
+        "--port N 8017": "port; 0 takes a free one",
+        "--output FILE.csv": "file that decisions are added to (default: decisions.csv next to "
+        "campaign.yaml, NAME_decisions.csv next to NAME.yaml)",
+        "--show-names": "show raw rows with the names of judges, though these have pseudonyms",
+    },
+    {
+        "diff.bisect": "show by which release a label, score or metric changed, and why",
+        EXIT_1: "there is no such item or metric, or a release cannot be read",
+        **CAMPAIGN,
+        "name NAME": "an item, or a metric: a gate, statistic or figure of the manifest",
+        **TASK,
+    },
+    {
+        "diff.diff": "show what changed between two releases, each change with its cause",
+        EXIT_1: "a release cannot be read",
+        **CAMPAIGN,
+        "old [V1]": "older release, as v0001 (default: the one before the newest)",
+        "new [V2] latest": "newer release, as v0002, latest, candidate or its run",
+        "--output FILE.parquet|FOLDER": "write every changed cell to this Parquet file or folder",
+        f"--table {{{','.join(TABLES)}}}": "compare only these tables (default: all)",
+        "--rows N 10": "cells to show per table, and judgments to show",
+        "--no-causes": "list changes without causes; recomputes nothing",
+    },
+    {
+        "releases.verify": "recompute every checksum; --rebuild: from the archived exports",
+        EXIT_1: "a file is damaged or missing, or a rebuild differs",
+        **CAMPAIGN,
+        "version [V]": "release to verify, as v0012 or latest (default: all releases and the "
+        "archive)",
+        "--rebuild": "rebuild each release from its archived exports and compare byte for byte",
+    },
+    {
+        "score.score": "score a model's labels or probabilities against gold",
+        EXIT_1: "the predictions or the release cannot be scored",
+        **CAMPAIGN,
+        "predictions PREDICTIONS": "predictions, one row per item: csv, tsv, jsonl or parquet, "
+        "also .gz",
+        **TASK,
+        **RELEASE,
+        "--item COLUMN": "column that holds the item (default: item)",
+        "--label COLUMN": "column that holds the label (default: label)",
+        "--form {labels,columns,long,object}": "layout of the predictions (default: inferred from "
+        "the columns)",
+        "--floor P 1e-9": "smallest probability in log loss and KL; raises smaller ones",
+        "--rounds N 1000": "bootstrap rounds; 0: no bootstrap intervals",
+        "--normalize": "divide an item's probabilities by their sum",
+        "--raw": "use Dawid-Skene's probabilities of gold instead of the published ones",
+        "--output FILE.csv|FILE.parquet": "write one row per item there, the largest disagreements "
+        "first: what to review",
+        "--unknown-wrong": "count predicted classes that gold does not have as wrong",
+    },
+    {
+        "releases.pin": "pin a release so that prune keeps it",
+        EXIT_1: "the release cannot be read, or the store cannot be written",
+        **CAMPAIGN,
+        "version [V]": "release to keep, as v0012 or latest (default: list the pins)",
+        "--remove": "remove the pin",
+        "--because TEXT": "why the release is kept",
+    },
+    {
+        "releases.prune": "remove old releases, and archived exports that only they need",
+        EXIT_1: "gold or the store cannot be read or written",
+        **CAMPAIGN,
+        "--keep N !": "number of newest releases to keep; pinned ones are kept too",
+        "--gone [V|GOLD] ...": "mark releases whose folders were deleted as removed: all, one "
+        "version, or all of another gold of this store, by folder or URL (repeatable)",
+        "--dry-run": "list what would be removed, and remove nothing",
+    },
+    {
+        "batches.review": "write the files that MTurk takes to approve or reject work",
+        EXIT_1: UNBUILT,
+        **CAMPAIGN,
+        "--output DIR": "folder for the files (default: review/ next to campaign.yaml)",
+        "--force": "overwrite files that were edited",
+    },
+    {
+        "batches.hits": "write the next batch to annotate, ready to upload",
+        EXIT_1: UNBUILT,
+        **CAMPAIGN,
+        "--output DIR": "folder for the batch (default: a new folder in hits/ next to "
+        "campaign.yaml)",
+        "--design {easl,controlled,tournament,adequacy,validate,audit,labels}": "same as --set "
+        "next_hits.design=...",
+        "--upload {mturk,label_studio,jsonl}": "same as --set next_hits.upload=...",
+        "-n N": "same as --set next_hits.items=...",
+        "--task TASK ...": "plan only this task (repeatable; default: all)",
+        "--force": "overwrite another batch in the folder",
+    },
+    {
+        "plan.plan": "show which differences between systems a design detects",
+        EXIT_1: "the release cannot be read",
+        "campaign [CAMPAIGN]": CAMPAIGN["campaign CAMPAIGN"],
+        **SET,
+        **RELEASE,
+        **TASK,
+        "--assume a=b,...": "variances to assume without a release: judge_system, segment_system, "
+        "residual",
+        "--judges N,...": "numbers of judges to compare, as 5,10,20",
+        "--segments N,...": "numbers of segments to compare, as 100,500",
+        "--per-output N,...": "numbers of judgments per output to compare, as 1,2",
+        "--systems N": "number of systems",
+        "--difference POINTS": "smallest difference to detect",
+        "--power SHARE 0.8": "power at which a difference counts as detectable",
+        "--price X": "price of one judgment; adds the cost of each design",
+    },
+    {
+        "campaign.schema": "print the JSON Schema of campaign.yaml, for editors",
+        EXIT_1: "the schema cannot be written",
+    },
 )
+COMMANDS = tuple(map(Command.declared, DECLARED))
