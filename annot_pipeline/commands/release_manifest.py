@@ -18,24 +18,16 @@ from annot_pipeline.bounded_json import parse_bounded_json
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.signature import digest, settings_hash, signature
 from annot_pipeline.contracts import FATES, GOLD, SCHEMA_VERSION, model_note
-from annot_pipeline.contracts.stage_metrics import StageMetrics
 from annot_pipeline.contracts.table import Column
 from annot_pipeline.errors import first_of
 from annot_pipeline.gates import RELEASE, run_gates
 from annot_pipeline.runtime.job_sizes import JobSizes
-from annot_pipeline.stages.agreement.metrics import AgreementMetrics
 from annot_pipeline.stages.build import MAKER, Build, StageRun
-from annot_pipeline.stages.gold.metrics import CostMetrics, JudgeMetrics, ReleaseMetrics
+from annot_pipeline.stages.gold.metrics import ReleaseMetrics
 from annot_pipeline.stages.gold.published_names import PublishedNames
-from annot_pipeline.stages.ingest.metrics import ExportMetrics, JudgmentMetrics, RecordMetrics
+from annot_pipeline.stages.ingest.metrics import ExportMetrics, JudgmentMetrics
 from annot_pipeline.stages.ingest.raw_names import raw_names
 from annot_pipeline.stages.judges.metrics import ControlMetrics
-from annot_pipeline.stages.labels.metrics import LabelMetrics
-from annot_pipeline.stages.rankings.metrics import (
-    ComparisonMetrics,
-    SegmentRankMetrics,
-    SystemRankMetrics,
-)
 from annot_pipeline.storage.keys import derive, present_key, pseudonym, same_names
 from annot_pipeline.storage.manifest import stored_table
 from annot_pipeline.storage.manifest_changes import export_changes, release_figures, setting_changes
@@ -45,20 +37,20 @@ from annot_pipeline.storage.releases import Release
 from annot_pipeline.storage.tables import StoredTable, read_table, read_verified, tasks_in
 from annot_pipeline.version import __version__, numeric_packages
 
-PUBLISHED: dict[type[StageMetrics], str] = {
-    JudgmentMetrics: "records rejections kinds used_judges guessed_tasks",
-    ControlMetrics: "fates verdicts label_verdicts careless_judges suspected_judges",
-    JudgeMetrics: "failed_judges removed_judges",
-    RecordMetrics: "families",
-    ComparisonMetrics: "comparisons",
-    SegmentRankMetrics: "segment_graphs adequacy",
-    SystemRankMetrics: "systems_compared",
-    AgreementMetrics: "preferences",
-    LabelMetrics: "certain_share misnamed_classes judges_below_chance adjudications "
+PUBLISHED = {
+    "settle_judgments": "records rejections kinds used_judges guessed_tasks",
+    "control_judges": "fates verdicts label_verdicts careless_judges suspected_judges",
+    "describe_judges": "failed_judges removed_judges",
+    "read_records": "families",
+    "break_into_comparisons": "comparisons",
+    "rank_segments": "segment_graphs adequacy",
+    "rank_systems": "systems_compared",
+    "measure_agreement": "preferences",
+    "infer_labels": "certain_share misnamed_classes judges_below_chance adjudications "
     "anonymous_votes certainty certificates",
-    CostMetrics: "cost model_cost",
+    "add_up_costs": "cost model_cost",
 }
-"""Metrics that manifests publish under their own names, by what the stages measure."""
+"""Metrics that manifests publish under their own names, by stage."""
 
 
 def exports_with_fates(
@@ -208,9 +200,8 @@ def trend_to(parent: Release | None) -> list[dict[str, Any]]:
 def published_metrics(runs: Mapping[str, StageRun]) -> dict[str, Any]:
     """Return the metrics of stages that manifests publish as ``facts``."""
     facts: dict[str, Any] = {}
-    for metrics, names in PUBLISHED.items():
-        measured = runs[metrics.stage].metrics(metrics)
-        facts |= {name: getattr(measured, name) for name in names.split()}
+    for stage, names in PUBLISHED.items():
+        facts |= {name: runs[stage].result.document[name] for name in names.split()}
     inconsistent = runs["control_judges"].metrics(ControlMetrics).inconsistent_judges
     return facts | {
         "excluded_exports": runs["archive_exports"].metrics(ExportMetrics).excluded,
