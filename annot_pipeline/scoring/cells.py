@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,8 @@ from annot_pipeline.scoring.faults import Faults
 from annot_pipeline.scoring.gold import ByItem
 from annot_pipeline.scoring.predictions import Form, Predictions, is_blank
 
+Cells: TypeAlias = tuple[Codes, Codes, Flags, Floats]
+"""Of probabilities: their rows, codes of their classes, which gold does not have, and values."""
 SUM_TOLERANCE = 1e-6
 
 
@@ -102,17 +104,23 @@ def predicted(
     if rows.form.name != "long":
         rows = _without_repeated(rows, faults)
     if rows.form.name == "labels":
-        codes, unknown = _codes(rows, str(rows.form.label), faults, unknown_wrong)
+        every = np.arange(len(rows.items))
+        cells = rows.column(str(rows.form.label))
+        codes, unknown = _codes(cells, every, rows, faults, unknown_wrong)
         never = np.zeros_like(unknown)
         return Predicted(rows.items, codes, None, unknown, never, never)
+    read = {"columns": _from_columns, "object": _from_json, "long": _from_long}[rows.form.name]
+    at, codes, unknown, values = read(rows, faults, unknown_wrong)
     items, first, inverse = np.unique(rows.items, return_index=True, return_inverse=True)
-    if rows.form.name == "columns":
-        cells, elsewhere = _from_columns(rows, faults), np.zeros(len(rows.items))
-    elif rows.form.name == "object":
-        cells, elsewhere = _from_json(rows, faults, unknown_wrong)
-    else:
-        cells, elsewhere = _from_long(rows, inverse, len(items), faults, unknown_wrong)
-    return _checked(rows.take(first), cells, elsewhere, faults, normalize)
+    codes = np.where(unknown, len(rows.classes), codes)  # those that gold does not have come last
+    keys, is_class = inverse[at] * len(rows.classes) + codes, (codes != NO_CLASS) & ~unknown
+    repeats = at[is_class][_repeats(keys[is_class])]
+    names = rows.column(rows.form.item).take(pa.array(repeats)).to_pylist()
+    faults.add("class_twice", rows.numbers(repeats), names)
+    shares = np.zeros((len(items), len(rows.classes) + 1))
+    is_share = codes != NO_CLASS
+    np.add.at(shares, (inverse[at[is_share]], codes[is_share]), values[is_share])
+    return _checked(rows.take(first), shares, faults, normalize)
 
 
 def _without_repeated(rows: Rows, faults: Faults) -> Rows:
@@ -130,9 +138,10 @@ def _repeats(keys: Codes) -> Flags:
     return repeats
 
 
-def _codes(rows: Rows, column: str, faults: Faults, unknown_wrong: bool) -> tuple[Codes, Flags]:
-    """Return the codes of a column of classes, and which of them gold does not have."""
-    cells = rows.column(column)
+def _codes(
+    cells: pa.Array, at: Codes, rows: Rows, faults: Faults, unknown_wrong: bool
+) -> tuple[Codes, Flags]:
+    """Return the codes of classes, and which of them gold does not have; ``at``: their rows."""
     classes = pa.array(rows.classes, TEXT)
     places = pc.index_in(cells, classes)
     if places.null_count:
@@ -141,70 +150,52 @@ def _codes(rows: Rows, column: str, faults: Faults, unknown_wrong: bool) -> tupl
         places = pc.coalesce(places, pc.index_in(texts, classes).take(answers.indices))
     codes: Codes = pc.fill_null(places, NO_CLASS).to_numpy().astype(np.int64)
     blank = is_blank(cells) & (codes == NO_CLASS)
-    faults.add("blank_label", rows.numbers(blank))
+    faults.add("blank_label", rows.numbers(at[blank]))
     unknown = (codes == NO_CLASS) & ~blank
     if not unknown_wrong:
         names = cells.filter(pa.array(unknown)).to_pylist()
-        faults.add("unknown_class", rows.numbers(unknown), names, _class_list(rows.classes))
+        faults.add("unknown_class", rows.numbers(at[unknown]), names, _class_list(rows.classes))
     return codes, unknown
 
 
-def _from_columns(rows: Rows, faults: Faults) -> Floats:
-    """Return a class without a column has no probability."""
-    cells = np.zeros((len(rows.items), len(rows.classes)))
-    for name, column in rows.form.classes:
-        if name in rows.classes:
-            values, bad = _numbers(rows.column(column), rows, faults)
-            cells[:, rows.classes.index(name)] = np.where(bad, np.nan, values)
-    return cells
+def _from_columns(rows: Rows, faults: Faults, _: bool) -> Cells:
+    """Read a column per class; a class without one has no probability."""
+    columns = {rows.classes.index(k): name for k, name in rows.form.classes if k in rows.classes}
+    numbers = [_numbers(rows.column(name), rows, faults) for name in columns.values()]
+    codes = np.repeat(np.array([*columns], np.int64), len(rows.items))
+    at = np.tile(np.arange(len(rows.items)), len(columns))
+    return at, codes, np.zeros_like(codes, np.bool_), np.concatenate([*numbers, np.empty(0)])
 
 
-def _from_long(
-    rows: Rows, inverse: Codes, n_items: int, faults: Faults, unknown_wrong: bool
-) -> tuple[Floats, Floats]:
+def _from_long(rows: Rows, faults: Faults, unknown_wrong: bool) -> Cells:
     """Read one probability per row; a class without a row has none."""
-    codes, unknown = _codes(rows, str(rows.form.label), faults, unknown_wrong)
-    values, bad = _numbers(rows.column(str(rows.form.probability)), rows, faults)
-    values = np.where(bad, np.nan, values)
-    is_class = codes != NO_CLASS
-    keys = inverse * (len(rows.classes) + 1) + codes
-    repeats = np.flatnonzero(is_class)[_repeats(keys[is_class])]
-    names = rows.column(rows.form.item).take(pa.array(repeats)).to_pylist()
-    faults.add("class_twice", rows.numbers(repeats), names)
-    cells = np.zeros((n_items, len(rows.classes)))
-    cells[inverse[is_class], codes[is_class]] = values[is_class]
-    elsewhere = np.zeros(n_items)
-    np.add.at(elsewhere, inverse[unknown], values[unknown])
-    return cells, elsewhere
+    at = np.arange(len(rows.items))
+    codes = _codes(rows.column(str(rows.form.label)), at, rows, faults, unknown_wrong)
+    return at, *codes, _numbers(rows.column(str(rows.form.probability)), rows, faults)
 
 
-def _from_json(rows: Rows, faults: Faults, unknown_wrong: bool) -> tuple[Floats, Floats]:
-    column = rows.column(str(rows.form.probability))
-    position = {name: n for n, name in enumerate(rows.classes)}
-    cells, elsewhere = np.zeros((len(column), len(position))), np.zeros(len(column))
-    for at, text in enumerate(column.to_pylist()):
+def _from_json(rows: Rows, faults: Faults, unknown_wrong: bool) -> Cells:
+    """Read an object by class or a list in class order per row."""
+    places: list[int] = []
+    names: list[str] = []
+    values: list[float] = []
+    for at, text in enumerate(rows.column(str(rows.form.probability)).to_pylist()):
         parsed = _parsed(text)
-        if parsed is None:
+        if isinstance(parsed, list) and len(parsed) == len(rows.classes):
+            parsed = dict(zip(rows.classes, parsed, strict=True))
+        if isinstance(parsed, list):
+            allowed = f"{len(rows.classes)}, in class order: {_class_list(rows.classes)}"
+            faults.add("length", rows.numbers(np.array([at])), [len(parsed)], allowed)
+        elif parsed is None:
             faults.add("not_json", rows.numbers(np.array([at])), [str(text)[:60]])
-            cells[at] = np.nan
-        elif isinstance(parsed, list):
-            if len(parsed) == len(position):
-                cells[at] = parsed
-            else:
-                allowed = f"{len(position)}, in class order: {_class_list(rows.classes)}"
-                faults.add("length", rows.numbers(np.array([at])), [len(parsed)], allowed)
-                cells[at] = np.nan
-        else:
-            for key, value in parsed.items():
-                name = key if key in position else answer_text(key)
-                if name in position:
-                    cells[at, position[name]] = value
-                elif unknown_wrong:
-                    elsewhere[at] += value
-                else:
-                    allowed = _class_list(rows.classes)
-                    faults.add("unknown_class", rows.numbers(np.array([at])), [name], allowed)
-    return cells, elsewhere
+        # what is no number was added as a fault above: NaN adds no second one
+        by_class = parsed if isinstance(parsed, dict) else dict.fromkeys(rows.classes, np.nan)
+        places += [at] * len(by_class)
+        names += by_class
+        values += by_class.values()
+    every = np.array(places, np.int64)
+    codes = _codes(pa.array(names, TEXT), every, rows, faults, unknown_wrong)
+    return every, *codes, np.array(values, np.float64)
 
 
 def _parsed(text: str | None) -> dict[str, float] | list[float] | None:
@@ -224,8 +215,8 @@ def _number(value: Any) -> float:
     return float(value.written)
 
 
-def _numbers(column: pa.Array, rows: Rows, faults: Faults) -> tuple[Floats, Flags]:
-    """Return texts as numbers, and where they are none; blanks and NaN are none."""
+def _numbers(column: pa.Array, rows: Rows, faults: Faults) -> Floats:
+    """Return texts as numbers; NaN where they are none, as blanks."""
     try:
         values = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:
@@ -233,7 +224,7 @@ def _numbers(column: pa.Array, rows: Rows, faults: Faults) -> tuple[Floats, Flag
     bad: Flags = ~np.isfinite(values)
     texts = column.filter(pa.array(bad)).to_pylist()
     faults.add("not_a_number", rows.numbers(bad), ["" if t is None else t for t in texts])
-    return values, bad
+    return np.where(bad, np.nan, values)
 
 
 def _read(text: str | None) -> float:
@@ -243,11 +234,8 @@ def _read(text: str | None) -> float:
         return float("nan")
 
 
-def _checked(
-    rows: Rows, cells: Floats, elsewhere: Floats, faults: Faults, normalize: bool
-) -> Predicted:
-    """Return probabilities that are such and sum to 1."""
-    every = np.column_stack([cells, elsewhere])
+def _checked(rows: Rows, every: Floats, faults: Faults, normalize: bool) -> Predicted:
+    """Return probabilities that are such and sum to 1; the last are of classes gold lacks."""
     whole = ~np.isnan(every).any(axis=1)  # what is no number was said already
 
     def fault(kind: str, where: Flags, values: Floats, allowed: str = "") -> None:
@@ -269,12 +257,12 @@ def _checked(
     every[~usable] = 1.0 / every.shape[1]  # faults are raised before anything is made of it
     shares = every / every.sum(axis=1, keepdims=True)
     best = shares.argmax(axis=1)
-    n_classes = cells.shape[1]
+    n_classes = len(rows.classes)
     return Predicted(
         rows.items,
         np.where(best == n_classes, NO_CLASS, best),
         shares[:, :n_classes],
-        elsewhere > 0,
+        shares[:, n_classes] > 0,
         off if normalize else np.zeros_like(off),
         (shares == shares.max(axis=1, keepdims=True)).sum(axis=1) > 1,
     )
