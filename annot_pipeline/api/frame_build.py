@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from annot_pipeline.api.frames import AnyFrame, Frame, to_kind
+from annot_pipeline.api.results import Result
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.contracts import INT, TEXT
 from annot_pipeline.errors import ConfigError, InputError, Problem, counted, first_of
@@ -97,6 +98,11 @@ class FrameTables:
         task = ["task"] if by_task and "task" in self.frame.values else []
         order = " ".join([*task, order]) if order else ""
         return self.frame.restore(table.select([*task, *columns.split()]), order)
+
+    def result(self, main: str, summary: str, **values: Any) -> Result:
+        """Return a result with these fields, on the rows of the frame that count."""
+        names = self.frame.names
+        return Result(main, summary, self.excluded, self, names, **values)
 
 
 def build_frame(

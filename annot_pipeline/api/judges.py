@@ -8,13 +8,7 @@ from typing import Any
 from annot_pipeline.api.frame_build import build_frame
 from annot_pipeline.api.frames import AnyFrame, Frame, column_names, materialize
 from annot_pipeline.api.results import Result
-from annot_pipeline.api.roles import (
-    ITEM_BY_ITEM,
-    call_for,
-    check_columns,
-    item_columns,
-    optional_columns,
-)
+from annot_pipeline.api.roles import ITEM_BY_ITEM, call_for, item_columns, read_roles
 from annot_pipeline.errors import ConfigError, Problem
 
 STATISTIC_COLUMNS = "statistic value ci_low ci_high n_items n_judges reason"
@@ -59,11 +53,9 @@ def agreement(
     figures = {(row["task"], row["statistic"]): row["value"] for row in rows}
     if len({row["task"] for row in rows}) == 1:
         figures |= {row["statistic"]: row["value"] for row in rows}
-    return Result(
-        "statistics", f"{len(rows):,} statistics", figures=figures,
-        statistics=gold.restore("agreement", STATISTIC_COLUMNS),
-        excluded=gold.excluded, columns=read.names, gold=gold,
-    )  # fmt: skip
+    statistics = gold.restore("agreement", STATISTIC_COLUMNS)
+    summary = f"{len(rows):,} statistics"
+    return gold.result("statistics", summary, figures=figures, statistics=statistics)
 
 
 def judges(
@@ -110,11 +102,8 @@ def judges(
         name for name in table.schema.names
         if name not in ("task", "judge", "kind") and table[name].null_count < table.num_rows
     ]  # fmt: skip
-    return Result(
-        "judges", f"{table.num_rows:,} judges",
-        judges=gold.restore("judges", " ".join(["judge", *columns]), order="judge"),
-        excluded=gold.excluded, columns=read.names, gold=gold,
-    )  # fmt: skip
+    rows = gold.restore("judges", " ".join(["judge", *columns]), order="judge")
+    return gold.result("judges", f"{table.num_rows:,} judges", judges=rows)
 
 
 def _read(
@@ -125,9 +114,8 @@ def _read(
     columns = item_columns(frame, item) | {"judge": judge}
     answer = _answer(function, frame, columns, {"label": label, "score": score})
     columns[answer] = {"label": label, "score": score}[answer]
-    check_columns(function, frame, columns)
     unused = ITEM_BY_ITEM if answer == "label" else {"document": ITEM_BY_ITEM["document"]}
-    return Frame.read(frame, optional_columns(frame, columns, unused)), ANSWERS[answer]
+    return read_roles(function, frame, columns, unused), ANSWERS[answer]
 
 
 def _answer(

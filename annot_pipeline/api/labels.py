@@ -15,15 +15,10 @@ import pyarrow.compute as pc
 from annot_pipeline.api.frame_build import build_frame, warn_of_rows
 from annot_pipeline.api.frames import AnyFrame, Frame, materialize, to_kind
 from annot_pipeline.api.results import Result
-from annot_pipeline.api.roles import (
-    ITEM_BY_ITEM,
-    check_columns,
-    item_columns,
-    optional_columns,
-    refuse_others,
-)
+from annot_pipeline.api.roles import ITEM_BY_ITEM, item_columns, read_roles
 from annot_pipeline.api.soft_labels import codes_of, read_classes
 from annot_pipeline.arrays import Codes
+from annot_pipeline.config.sources import CANONICAL_FIELDS
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.errors import ConfigError, InputError, Problem, first_of
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
@@ -36,6 +31,7 @@ CONFUSION = "judge true_label observed_label"
 LABEL_COLUMNS = (
     "item label probability certain entropy n_judgments n_judges majority_label majority_share"
 )
+ALONE = "Dawid-Skene alone takes items, judges and labels; see infer_labels"
 MISSING = "item, judge or label is missing"
 
 
@@ -78,11 +74,7 @@ def dawid_skene(
         problem = Problem("model=", f'is "{model}"', ", ".join(LABEL_MODELS))
         raise ConfigError("no such label model", [problem])
     frame, columns = materialize(frame), {"item": item, "judge": judge, "label": label}
-    check_columns("dawid_skene", frame, columns)
-    refuse_others(
-        frame, columns, "Dawid-Skene alone takes items, judges and labels; see infer_labels"
-    )
-    read = Frame.read(frame, columns)
+    read = read_roles("dawid_skene", frame, columns, dict.fromkeys(CANONICAL_FIELDS, ALONE))
     missing = [pc.is_null(cells).to_numpy(zero_copy_only=False) for cells in read.values.values()]
     is_missing = np.any(missing, axis=0)
     texts = read.texts().take(pa.array(np.flatnonzero(~is_missing)))
@@ -158,9 +150,8 @@ def infer_labels(
     """
     frame = materialize(frame)
     columns = item_columns(frame, item) | {"judge": judge, "label": label}
-    check_columns("infer_labels", frame, columns)
     named = {"truth": truth, "submitted_at": submitted_at}
-    read = Frame.read(frame, optional_columns(frame, columns, ITEM_BY_ITEM, named))
+    read = read_roles("infer_labels", frame, columns, ITEM_BY_ITEM, named)
     gold = build_frame(
         read, ("labels", "label_distributions", "judge_confusion", "prevalence", "items"),
         kind="categorical", labels=_task_classes(read, labels), task=task, settings=settings,

@@ -7,28 +7,35 @@ never side b.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.api.frame_build import build_frame
 from annot_pipeline.api.frames import AnyFrame, Frame, column_names, materialize
 from annot_pipeline.api.results import Result
-from annot_pipeline.api.roles import (
-    PAIRS,
-    SEVERAL_CRITERIA,
-    check_columns,
-    has_likely,
-    optional_columns,
-)
+from annot_pipeline.api.roles import PAIRS, SEVERAL_CRITERIA, has_likely, read_roles
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.errors import ConfigError, InputError, Problem, first_of
 
 SIDES = {"a": ("a", "left"), "b": ("b", "right")}
 """Words for either side, besides the frame's names of its columns."""
 TIES = ("tie", "tied", "draw", "equal", "tie (bothbad)")
+
+
+OTHER_SYSTEM = (
+    "a winner is not one of the two systems of its row",
+    "names a system of other rows",
+    "the system of either side, or tie",
+)
+OTHER_CASE = (
+    "a winner may be a side or a system",
+    "is a word for a side and, in another case, the name of another system",
+    "names as in the columns of systems, or tie",
+)
+"""What is wrong with a winner: title, what, allowed."""
 
 
 def read_sides(read: Frame) -> pa.Array:
@@ -48,61 +55,44 @@ def read_sides(read: Frame) -> pa.Array:
         A cell names a system that is not of its row; or is a word for a side and, in another
         case, the name of another system.
     """
-    cells = read.values["preference"].cast(TEXT)
-    words = _words(cells)
-    names = {side: read.values[f"system_{side}"].cast(TEXT) for side in SIDES}
-    systems = pa.concat_arrays([*names.values()])
-    is_system = _filled(pc.is_in(cells, systems))
-    is_like_system = _filled(pc.is_in(words, _words(systems)))
-    by_name = {side: _filled(pc.equal(cells, names[side])) for side in SIDES}
-    _refuse(
-        read, cells, pc.and_not(is_system, pc.or_(by_name["a"], by_name["b"])),
-        "a winner is not one of the two systems of its row",
-        "names a system of other rows", "the system of either side, or tie",
-    )  # fmt: skip
-    is_word, by_word = {}, {}
-    for side, own in SIDES.items():
-        of_side = pa.array([*own, read.names[f"system_{side}"].casefold()], TEXT)
-        is_like_name = _filled(pc.equal(words, _words(names[side])))
-        is_word[side] = pc.and_not(_filled(pc.is_in(words, of_side)), is_system)
-        by_word[side] = pc.and_(is_word[side], pc.or_(pc.invert(is_like_system), is_like_name))
-    is_any_word = pc.or_(is_word["a"], is_word["b"])
-    _refuse(
-        read, cells, pc.and_not(is_any_word, pc.or_(by_word["a"], by_word["b"])),
-        "a winner may be a side or a system",
-        "is a word for a side and, in another case, the name of another system",
-        "names as in the columns of systems, or tie",
-    )  # fmt: skip
-    is_tie = pc.and_not(_filled(pc.is_in(words, pa.array(TIES, TEXT))), is_like_system)
-    sides = pc.if_else(is_tie, pa.scalar("tie", TEXT), cells)
-    for side in SIDES:
-        sides = pc.if_else(pc.or_(by_word[side], by_name[side]), pa.scalar(side, TEXT), sides)
-    return sides
+    roles = ("preference", "system_a", "system_b")
+    cells, *columns = (read.values[role].cast(TEXT).to_pylist() for role in roles)
+    systems = {name for column in columns for name in column}
+    like_systems = set(map(_word, systems))
+    words = {side: {*own, read.names[f"system_{side}"].casefold()} for side, own in SIDES.items()}
+
+    @cache
+    def read_side(cell: str | None, *names: str | None) -> str | tuple[str, ...] | None:
+        """Return the side, the cell if it is none, or what is wrong with it."""
+        if cell is None:
+            return None
+        if cell in systems:
+            return dict(zip(names, SIDES, strict=True)).get(cell, OTHER_SYSTEM)
+        word = _word(cell)
+        sides = [(side, name) for side, name in zip(SIDES, names, strict=True)
+                 if word in words[side]]  # fmt: skip
+        if word not in like_systems:
+            return sides[-1][0] if sides else "tie" if word in TIES else cell
+        own = [side for side, name in sides if word == _word(name)]
+        return own[-1] if own else OTHER_CASE if sides else cell
+
+    sides = list(map(read_side, cells, *columns))
+    for fault in (OTHER_SYSTEM, OTHER_CASE):
+        if rows := [row for row, side in enumerate(sides) if side is fault]:
+            title, what, allowed = fault
+            verb = f"{len(rows):,} of {len(cells):,} rows: {what}"
+            problem = Problem(
+                f'column "{read.names["preference"]}"',
+                f"{verb} (rows from 0: {first_of(list(map(str, rows)))})", allowed,
+                "correct these rows, or drop them",
+                tuple(dict.fromkeys(cells[row] for row in rows)),
+            )  # fmt: skip
+            raise InputError(title, [problem])
+    return pa.array(sides, TEXT)
 
 
-def _refuse(
-    read: Frame, cells: pa.Array, flags: pa.Array, title: str, what: str, allowed: str
-) -> None:
-    """Raise InputError with the rows of flagged cells, if there are any."""
-    rows = np.flatnonzero(flags.to_numpy(zero_copy_only=False))
-    if not rows.size:
-        return
-    verb = f"{rows.size:,} of {len(cells):,} rows: {what}"
-    numbers = first_of([str(row) for row in rows.tolist()])
-    problem = Problem(
-        f'column "{read.names["preference"]}"', f"{verb} (rows from 0: {numbers})", allowed,
-        "correct these rows, or drop them",
-        tuple(pc.unique(cells.filter(flags)).to_pylist()),
-    )  # fmt: skip
-    raise InputError(title, [problem])
-
-
-def _words(texts: pa.Array) -> pa.Array:
-    return pc.utf8_lower(pc.utf8_trim_whitespace(texts))
-
-
-def _filled(flags: pa.Array) -> pa.Array:
-    return pc.fill_null(flags, False)
+def _word(text: str | None) -> str:
+    return (text or "").strip().lower()
 
 
 COLUMNS = (
@@ -188,10 +178,9 @@ def rank(
     else:
         columns |= {"segment": segment, "system": system, "score": score}
         unused |= dict.fromkeys(PAIRS, OF_SYSTEMS)
-    check_columns("rank", frame, columns)
     if of_pairs and segment in names:
         columns["segment"] = segment
-    read = Frame.read(frame, optional_columns(frame, columns, unused, {"document": document}))
+    read = read_roles("rank", frame, columns, unused, {"document": document})
     _check_types(read)
     if of_pairs:
         values = dict(read.values) | {"preference": read_sides(read)}
@@ -208,11 +197,10 @@ def rank(
     rows = gold.table("system_rankings").filter(headline)
     method = rows["method"][0].as_py() if rows.num_rows else "none"
     every = gold.restore("system_rankings", f"method {COLUMNS}", order="method rank system")
-    return Result(
+    return gold.result(
         "ranking", f"{rows.num_rows:,} systems by {method}", method=method, all_methods=every,
         ranking=gold.restore("system_rankings", COLUMNS, headline, order="rank system"),
         comparisons=gold.restore("system_comparisons", COMPARISON_COLUMNS, headline),
-        excluded=gold.excluded, columns=read.names, gold=gold,
     )  # fmt: skip
 
 

@@ -180,20 +180,14 @@ class Result:
         return f"{type(self).__name__}: {self.summary}; .{self.main} has {n:,} rows"
 
     def _repr_html_(self) -> str:
+        import pandas as pd
+
         frame = getattr(self, self.main)
-        rows = rows_of(frame[:FIRST_ROWS])
-        columns = list(rows[0]) if rows else []
-        head = "".join(f"<th>{html.escape(str(column))}</th>" for column in columns)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{_cell(row[column])}</td>" for column in columns) + "</tr>"
-            for row in rows
-        )
+        rows = pd.DataFrame(rows_of(frame[:FIRST_ROWS])).astype(object)
+        cells = rows.where(rows.notna(), "").to_html(index=False, float_format="{:.4g}".format)
         more = len(frame) - len(rows)
         below = f"<p>{more:,} more rows in <code>.{self.main}</code></p>" if more > 0 else ""
-        return (
-            f"<p>{html.escape(f'{type(self).__name__}: {self.summary}')}</p>"
-            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}"
-        )
+        return f"<p>{html.escape(f'{type(self).__name__}: {self.summary}')}</p>{cells}{below}"
 
 
 def _draw_labels(result: Result, axes: Any) -> str:
@@ -283,9 +277,3 @@ def rows_of(frame: AnyFrame) -> list[Mapping[str, Any]]:
 
 def _is_number(value: Any) -> bool:
     return value is not None and value == value  # NaN
-
-
-def _cell(value: Any) -> str:
-    if not _is_number(value):
-        return ""
-    return html.escape(f"{value:.4g}" if isinstance(value, float) else str(value))

@@ -10,7 +10,14 @@ import difflib
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from annot_pipeline.api.frames import AnyFrame, column_names, column_problem, has_values, kind_of
+from annot_pipeline.api.frames import (
+    AnyFrame,
+    Frame,
+    column_names,
+    column_problem,
+    has_values,
+    kind_of,
+)
 from annot_pipeline.config.sources import CANONICAL_FIELDS
 from annot_pipeline.errors import ConfigError, Problem
 
@@ -48,16 +55,19 @@ SYNONYMS: Mapping[str, Collection[str]] = {
 """Names that other tools have for a role, such as crowd-kit's task and worker."""
 
 
-def optional_columns(
+def read_roles(
+    function: str,
     data: AnyFrame,
     columns: Mapping[str, str],
     unused: Mapping[str, str],
     named: Mapping[str, str | None] | None = None,
-) -> dict[str, str]:
-    """Return the column of each role that is used where the frame has it, those given included.
+) -> Frame:
+    """Return the column of each role that is used, those that are optional where the frame has it.
 
     Parameters
     ----------
+    function
+        Its name, as ``infer_labels``.
     data
         What `materialize` returned.
     columns
@@ -70,8 +80,11 @@ def optional_columns(
     Raises
     ------
     ConfigError
-        The frame has a column of a role that is not used.
+        A required column is missing, or the frame has a column of a role that is not used.
+    InputError
+        As of `Frame.read`.
     """
+    _check_columns(function, data, columns)
     chosen = {role: name for role, name in (named or {}).items() if name is not None}
     columns_used = dict(columns) | chosen
     names = column_names(data)
@@ -82,25 +95,13 @@ def optional_columns(
     ]  # fmt: skip
     reasons = dict.fromkeys(ANSWERS, "is another kind of answer") | dict(UNUSED) | dict(unused)
     refuse_columns(data, {role: reasons[role] for role in rest if role in reasons})
-    return columns_used | {role: role for role in rest}
+    return Frame.read(data, columns_used | {role: role for role in rest})
 
 
 def item_columns(data: AnyFrame, item: str) -> dict[str, str]:
     """Return the column of items; none where segment and system say which item it is."""
     names = column_names(data)
     return {"item": item} if item in names or not {"segment", "system"} <= {*names} else {}
-
-
-def refuse_others(data: AnyFrame, columns: Mapping[str, str], why: str) -> None:
-    """Make sure that a frame has no column of a role but those given.
-
-    Raises
-    ------
-    ConfigError
-        It has one.
-    """
-    unused = dict.fromkeys(CANONICAL_FIELDS, why)
-    optional_columns(data, columns, unused)
 
 
 def refuse_columns(data: AnyFrame, reasons: Mapping[str, str]) -> None:
@@ -134,17 +135,8 @@ def _renamed(data: AnyFrame, name: str, new: str) -> str:
     return f'frame.{verb}({{"{name}": "{new}"}})'
 
 
-def check_columns(function: str, data: AnyFrame, columns: Mapping[str, str]) -> None:
+def _check_columns(function: str, data: AnyFrame, columns: Mapping[str, str]) -> None:
     """Make sure that columns are there, or say how the frame becomes what the function takes.
-
-    Parameters
-    ----------
-    function
-        Its name, as ``infer_labels``.
-    data
-        What `materialize` returned.
-    columns
-        Column of each required role.
 
     Raises
     ------
