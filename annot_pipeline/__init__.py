@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from annot_pipeline.api.labels import dawid_skene, infer_labels
     from annot_pipeline.api.rankings import rank
     from annot_pipeline.api.releases import open_gold as open  # noqa: A004 - as gzip.open
+    from annot_pipeline.api.results import soft_labels
     from annot_pipeline.api.scores import score
-    from annot_pipeline.api.soft_labels import soft_labels
     from annot_pipeline.api.splits import split
     from annot_pipeline.contracts import TableName
     from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
@@ -47,7 +47,7 @@ LAZY = {
     "open": ("api.releases", "open_gold"),
     "rank": ("api.rankings", "rank"),
     "score": ("api.scores", "score"),
-    "soft_labels": ("api.soft_labels", "soft_labels"),
+    "soft_labels": ("api.results", "soft_labels"),
     "split": ("api.splits", "split"),
 }
 """Module of `annot_pipeline` and what it has, by name; loaded when they are used."""

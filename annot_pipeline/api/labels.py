@@ -14,9 +14,8 @@ import pyarrow.compute as pc
 
 from annot_pipeline.api.frame_build import build_frame, warn_of_rows
 from annot_pipeline.api.frames import AnyFrame, Frame, materialize, to_kind
-from annot_pipeline.api.results import Result
+from annot_pipeline.api.results import Result, codes_of, read_classes
 from annot_pipeline.api.roles import ITEM_BY_ITEM, item_columns, read_roles
-from annot_pipeline.api.soft_labels import codes_of, read_classes
 from annot_pipeline.arrays import Codes
 from annot_pipeline.config.sources import CANONICAL_FIELDS
 from annot_pipeline.contracts import TEXT

@@ -18,13 +18,10 @@ from annot_pipeline.api.frames import (
     has_values,
     kind_of,
 )
-from annot_pipeline.config.sources import CANONICAL_FIELDS
+from annot_pipeline.config.sources import CANONICAL_FIELDS, NOT_OF_ONE_TEXT
 from annot_pipeline.errors import ConfigError, Problem
 
-ANSWERS = frozenset({
-    "label", "score", "votes", "preference", "winner", "strength", "ranking", "rank", "rank_a",
-    "rank_b", "item_a", "item_b", "system_a", "system_b",
-})  # fmt: skip
+ANSWERS = NOT_OF_ONE_TEXT | {"label", "score", "votes"}
 """Fields that are answers, or of one kind of answer only."""
 PAIRS = ("item_a", "item_b", "system_a", "system_b")
 UNUSED: Mapping[str, str] = {

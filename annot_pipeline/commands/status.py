@@ -10,7 +10,7 @@ from annot_pipeline.commands.publish import exclusions_since, last_candidate
 from annot_pipeline.commands.release_manifest import changed_settings
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import VERDICTS
-from annot_pipeline.errors import ConfigError
+from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.gates import GATES, standing_decision, without_diff
 from annot_pipeline.stages.build import Build
 from annot_pipeline.stages.ingest.present_exports import (
@@ -41,14 +41,12 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
     releases = Releases.for_campaign(campaign)
     releases.refuse_another()
     release = releases.latest()
-    rolled_back = releases.rolled_back()
     lying = [] if release else releases.gold.versions()
     manifest = release.manifest if release else None
     missing = weak_key(campaign) or other_key(campaign, manifest)
     exports = arrived_exports(campaign, manifest, has_key=not missing)
     arrived = {"new": exports.new, "changed": exports.changed, "gone": exports.gone}
     build = Build(campaign)
-    note = build.store.damaged_outcome()
     settings = None if missing else [row["path"] for row in changed_settings(campaign, manifest)]
     changed = None if settings is None else bool(settings)
     due = release is None or any(arrived.values()) or changed
@@ -77,14 +75,13 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
         "excluded": excluded, "unused_exclusions": unused,
         "exposed_secrets": exposed_secrets(campaign.settings.privacy, campaign.store),
         "unpointed": lying,
-        "rolled_back": rolled_back
-        and {"file": rolled_back.where, "what": rolled_back.what, "do": rolled_back.do},
+        "rolled_back": _problem(releases.rolled_back()),
         "arrived": arrived, "exports_not_compared": exports.not_compared,
         "unread": [build.mask_text(text) for text in unread_files(campaign)],
         "settings_changed": changed, "changed_settings": settings,
         "not_compared": missing and {"what": missing.what, "do": missing.do},
         "last_build": build.store.last_outcome(),
-        "damaged_note": note and {"file": note.where, "what": note.what, "do": note.do},
+        "damaged_note": _problem(build.store.damaged_outcome()),
         "unended_build": build.store.interrupted_build(),
         "unfinished_forgets": unfinished(campaign.store, campaign.typed),
         "failing": [{"what": gate.what, "do": gate.do} for gate in failing],
@@ -140,3 +137,10 @@ def _refused_folders(campaign: LoadedCampaign) -> dict[str, str] | None:
         whats = (f"{problem.where}: {problem.what}" for problem in error.problems)
         return {"what": f"{error.title} ({'; '.join(whats)})", "do": do}
     return None
+
+
+def _problem(problem: Problem | None) -> dict[str, str] | None:
+    """Return what is wrong with a file, and what to do."""
+    if problem is None:
+        return None
+    return {"file": problem.where, "what": problem.what, "do": problem.do}

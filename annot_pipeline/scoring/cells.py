@@ -160,7 +160,9 @@ def _codes(
 
 def _from_columns(rows: Rows, faults: Faults, _: bool) -> Cells:
     """Read a column per class; a class without one has no probability."""
-    columns = {rows.classes.index(k): name for k, name in rows.form.classes if k in rows.classes}
+    columns = {
+        rows.classes.index(k): name for k, name in rows.form.columns.items() if k in rows.classes
+    }
     numbers = [_numbers(rows.column(name), rows, faults) for name in columns.values()]
     codes = np.repeat(np.array([*columns], np.int64), len(rows.items))
     at = np.tile(np.arange(len(rows.items)), len(columns))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -117,25 +117,29 @@ def score_task(
 def over_items(scored: Sequence[ScoredTask]) -> Document:
     """Return figures in which every item weighs the same."""
     whole = pool([task.sums for task in scored])
-    return {
+    figures = _together(scored, lambda sums: pool(sums).all_groups().estimates())
+    return figures | {
         "n_items": int(whole.n_items.sum()),
-        "figures": _figures(whole.all_groups().estimates()),
-        "baselines": {
-            name: _figures(pool(sums).all_groups().estimates())
-            for name, sums in _common_baselines(scored).items()
-        },
         "by_certainty": _by_certainty(whole),
     }
 
 
 def over_tasks(scored: Sequence[ScoredTask]) -> Document:
     """Return figures in which every task weighs the same."""
+    return {"n_tasks": len(scored)} | _together(scored, mean_over_tasks)
+
+
+def _together(
+    scored: Sequence[ScoredTask], combine: Callable[[list[ScoreSums]], Mapping[str, Estimate]]
+) -> Document:
+    """Return figures of several tasks, and of the baselines that all of them have."""
+    baselines = [
+        name for name in scored[0].baselines if all(name in task.baselines for task in scored)
+    ]
     return {
-        "n_tasks": len(scored),
-        "figures": _figures(mean_over_tasks([task.sums for task in scored])),
+        "figures": _figures(combine([task.sums for task in scored])),
         "baselines": {
-            name: _figures(mean_over_tasks(sums))
-            for name, sums in _common_baselines(scored).items()
+            name: _figures(combine([task.baselines[name] for task in scored])) for name in baselines
         },
     }
 
@@ -181,15 +185,6 @@ def _rng(seed: int, gold: GoldTask) -> np.random.Generator:
     """Return a generator by the items: tasks about the same items draw the same ones."""
     names = hashlib.sha256("\0".join(gold.items.to_pylist()).encode()).digest()
     return np.random.default_rng([seed, int.from_bytes(names[:8], "big")])
-
-
-def _common_baselines(scored: Sequence[ScoredTask]) -> dict[str, list[ScoreSums]]:
-    """Return the sums of each baseline that all tasks have."""
-    return {
-        name: [task.baselines[name] for task in scored]
-        for name in scored[0].baselines
-        if all(name in task.baselines for task in scored)
-    }
 
 
 def _estimate(figure: Estimate) -> Document:

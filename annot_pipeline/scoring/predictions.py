@@ -83,7 +83,7 @@ class Form:
         Columns; no task where the file has none.
     label, probability
         Columns of the class, and of probabilities (``long``, ``object``).
-    classes
+    columns
         Column of each class (``columns``).
     ignored
         Ignored columns.
@@ -94,7 +94,7 @@ class Form:
     task: str | None
     label: str | None = None
     probability: str | None = None
-    classes: tuple[tuple[str, str], ...] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()
 
     @property
@@ -105,13 +105,13 @@ class Form:
     @property
     def like_classes(self) -> tuple[str, ...]:
         """Return ignored columns that are named as those of classes are."""
-        prefix = next((column.removesuffix(name) for name, column in self.classes), "")
+        prefix = next((c.removesuffix(name) for name, c in self.columns.items()), "")
         return tuple(c for c in self.ignored if prefix and c.startswith(prefix))
 
     def describe(self) -> str:
         """Return a description for people."""
         if self.name == "columns":
-            names = first_of([column for _, column in self.classes], 4)
+            names = first_of([*self.columns.values()], 4)
             return f"probabilities, a column a class ({names})"
         return {
             "labels": f"labels (column {self.label})",
@@ -254,11 +254,11 @@ def recognise(
         probability = own if raw and own in columns else "probability"
     recognised = Form(
         form, item, task, label_column if has_label else None, probability,
-        tuple(by_class.items()) if form == "columns" else (),
+        by_class if form == "columns" else {},
     )  # fmt: skip
     if lacking := _lacking(recognised, columns):
         raise _missing(predictions, f"--form {form}", lacking, "choose another form")
-    used = {item, task, recognised.label, probability, *dict(recognised.classes).values()}
+    used = {item, task, recognised.label, probability, *recognised.columns.values()}
     return replace(recognised, ignored=tuple(name for name in columns if name not in used))
 
 
@@ -323,7 +323,7 @@ def _lacking(form: Form, columns: Sequence[str]) -> str:
         return f"no column {LABEL}"
     if form.probability is not None and form.probability not in columns:
         return f"no column {form.probability}"
-    if form.name == "columns" and not form.classes:
+    if form.name == "columns" and not form.columns:
         return "no two classes of gold have a column"
     return ""
 

@@ -210,14 +210,9 @@ def score_predictions(
 
 def _form(form: Form, classes: Sequence[str]) -> Document:
     """Return the form that was recognised in the file."""
-    with_column = dict(form.classes)
-    missing = [name for name in classes if name not in with_column]
-    return {
-        "name": form.name, "says": form.describe(), "item": form.item, "task": form.task,
-        "label": form.label, "probability": form.probability, "columns": with_column,
-        "classes_without_column": missing if form.name == "columns" else [],
-        "ignored": list(form.ignored),
-    }  # fmt: skip
+    missing = [k for k in classes if form.name == "columns" and k not in form.columns]
+    more = {"says": form.describe(), "classes_without_column": missing}
+    return vars(form) | more | {"ignored": list(form.ignored)}
 
 
 def _classes(tasks: Iterable[GoldTask]) -> list[str]:
