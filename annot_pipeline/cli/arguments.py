@@ -236,7 +236,7 @@ DECLARED: Sequence[Texts] = (
         **RELEASE_OR_CANDIDATE,
     },
     {
-        "items.items": "list items by what makes them doubtful",
+        "trace.items": "list items by what makes them doubtful",
         EXIT_1: "the release cannot be read",
         **CAMPAIGN,
         **RELEASE_OR_CANDIDATE,
@@ -343,7 +343,7 @@ DECLARED: Sequence[Texts] = (
         "--force": "overwrite another batch in the folder",
     },
     {
-        "plan.plan": "show which differences between systems a design detects",
+        "batches.plan": "show which differences between systems a design detects",
         EXIT_1: "the release cannot be read",
         "campaign [CAMPAIGN]": CAMPAIGN["campaign CAMPAIGN"],
         **SET,

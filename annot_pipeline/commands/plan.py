@@ -45,7 +45,7 @@ AT_LEAST_2: Limit = (lambda value: value >= 2, "2 or more")
 SHARE: Limit = (lambda value: 0 < value < 1, "between 0 and 1")
 POSITIVE: Limit = (lambda value: value > 0, "above 0")
 LIMITS: Mapping[str, Limit] = {
-    "judges": AT_LEAST_2, "segments": AT_LEAST_2, "systems": AT_LEAST_2, "alpha": SHARE,
+    "judges": AT_LEAST_2, "segments": AT_LEAST_2, "systems": AT_LEAST_2,
     "per_output": (lambda value: value >= 0.001, "0.001 or more"), "power": SHARE,
     "difference": POSITIVE, "price": POSITIVE,
 }  # fmt: skip
@@ -65,8 +65,8 @@ class PlanParams:
     systems
         For Holm's correction over all ordered pairs, and for the number of judgments; None: those
         of the release, or 2.
-    alpha, power
-        Level of the one-sided test, and the probability to find the difference.
+    power
+        Of the one-sided test: the probability to find the difference.
     difference
         Points; for each number of judges the segments that find it are named.
     price
@@ -77,7 +77,6 @@ class PlanParams:
     segments: Sequence[int] = SEGMENTS
     per_output: Sequence[float] = PER_OUTPUT
     systems: int | None = None
-    alpha: float = ALPHA
     power: float = POWER
     difference: float | None = None
     price: float | None = None
@@ -261,7 +260,7 @@ def _row(
     n = design.segments * n_systems * design.per_output
     uncorrected, after_holm = (
         float(detectable_difference(error, freedom, alpha=alpha, power=params.power))
-        for alpha in (params.alpha, params.alpha / pairs)
+        for alpha in (ALPHA, ALPHA / pairs)
     )
     return asdict(design) | {
         "judgments": round(n),
