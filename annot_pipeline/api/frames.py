@@ -21,12 +21,13 @@ AnyFrame: TypeAlias = Any
 """A DataFrame of pandas or polars, an Arrow table, or what has ``__arrow_c_stream__``."""
 
 ALLOWED = "a DataFrame of pandas or polars, an Arrow table, or an object with __arrow_c_stream__"
-SYSTEM = ("system", "system_a")
+LABELS = ("label", "true_label", "observed_label", "majority_label", "predicted")
+SYSTEMS = ("system", "system_a", "system_b")
 ROLES: Mapping[str, Sequence[str]] = {
-    "task": ("task",), "item": ("item",), "judge": ("judge",), "label": ("label",),
-    "true_label": ("label",), "observed_label": ("label",), "majority_label": ("label",),
-    "predicted": ("label",), "system": SYSTEM, "system_a": SYSTEM, "system_b": SYSTEM,
-}  # fmt: skip
+    **{role: (role,) for role in ("task", "item", "judge")},
+    **dict.fromkeys(LABELS, ("label",)),
+    **dict.fromkeys(SYSTEMS, SYSTEMS[:2]),
+}
 """Roles whose cells a column of results holds: the first that the frame has."""
 PLAIN_TYPES = "text, numbers, booleans, dates or times"
 

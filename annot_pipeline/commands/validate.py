@@ -28,7 +28,7 @@ from annot_pipeline.contracts import TEXT
 from annot_pipeline.contracts.name_key import name_key
 from annot_pipeline.errors import AnnotError
 from annot_pipeline.runtime.indexing import is_in
-from annot_pipeline.stages.build import STAGES, Build, Progress, StageRun
+from annot_pipeline.stages.build import Build, Progress, StageRun, stages_for
 from annot_pipeline.stages.ingest.metrics import ExportMetrics, JudgmentMetrics
 from annot_pipeline.stages.ingest.present_exports import check_exports
 from annot_pipeline.stages.judges.metrics import ControlMetrics
@@ -40,9 +40,8 @@ from annot_pipeline.storage.releases import Release, Releases
 from annot_pipeline.storage.tables import read_table
 from annot_pipeline.storage.temporary import temporary_store
 
-STAGES_NEEDED = (
-    "archive_exports", "read_records", "settle_judgments", "pair_controls", "control_judges",
-)  # fmt: skip
+CONTROLLED = "controlled"
+"""The table in which each judgment has its fate."""
 EXAMPLES = 3
 PSEUDONYM = re.compile(r"\bj[0-9a-f]{20}\b")
 
@@ -60,7 +59,7 @@ def validate(campaign: LoadedCampaign, progress: Progress) -> dict[str, Any]:
     check_exports(campaign)  # of its own store and gold, not of the temporary ones
     with temporary_store(campaign, campaign.settings, continues_previous=False) as temporary:
         build = Build(temporary, progress=progress)
-        runs = {s.name: build.run_stage(s) for s in STAGES if s.name in STAGES_NEEDED}
+        runs = {stage.name: build.run_stage(stage) for stage in stages_for([CONTROLLED])}
         document = _document(campaign, runs, build.store.records)
     advice = failed_build_advice(Build(campaign))
     newest: Release | None = None
