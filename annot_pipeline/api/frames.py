@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.contracts.answer_text import answer_text
 from annot_pipeline.errors import ConfigError, InputError, Problem, first_of
+from annot_pipeline.stages.ingest.record_cells import is_blank
 
 Kind = Literal["pandas", "polars", "arrow"]
 KINDS: tuple[Kind, ...] = ("pandas", "polars", "arrow")
@@ -258,8 +259,7 @@ def _plain(cells: Any, name: str) -> pa.Array:
     if pa.types.is_null(type_) or pa.types.is_large_string(type_) or type_ == pa.string_view():
         cells, type_ = cells.cast(TEXT), TEXT
     if pa.types.is_string(type_):
-        is_blank = pc.equal(pc.utf8_trim_whitespace(cells), "")
-        return pc.if_else(pc.fill_null(is_blank, True), pa.scalar(None, TEXT), cells)
+        return pc.if_else(is_blank(cells), pa.scalar(None, TEXT), cells)
     if pa.types.is_float16(type_):
         cells, type_ = cells.cast(pa.float32()), pa.float32()
     if pa.types.is_floating(type_):

@@ -18,7 +18,8 @@ from annot_pipeline.exports.json_lines import parse_json
 from annot_pipeline.methods.labels.prediction_scores import NO_CLASS
 from annot_pipeline.scoring.faults import Faults
 from annot_pipeline.scoring.gold import ByItem
-from annot_pipeline.scoring.predictions import Form, Predictions, is_blank
+from annot_pipeline.scoring.predictions import Form, Predictions
+from annot_pipeline.stages.ingest.record_cells import is_blank
 
 Cells: TypeAlias = tuple[Codes, Codes, Flags, Floats]
 """Of probabilities: their rows, codes of their classes, which gold does not have, and values."""
@@ -149,7 +150,7 @@ def _codes(
         texts = pa.array(map(answer_text, answers.dictionary.to_pylist()), TEXT)
         places = pc.coalesce(places, pc.index_in(texts, classes).take(answers.indices))
     codes: Codes = pc.fill_null(places, NO_CLASS).to_numpy().astype(np.int64)
-    blank = is_blank(cells) & (codes == NO_CLASS)
+    blank: Flags = np.asarray(is_blank(cells)) & (codes == NO_CLASS)
     faults.add("blank_label", rows.numbers(at[blank]))
     unknown = (codes == NO_CLASS) & ~blank
     if not unknown_wrong:

@@ -11,9 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from annot_pipeline.arrays import Codes
 from annot_pipeline.config import Limits
@@ -335,10 +333,3 @@ def _missing(predictions: Predictions, where: str, what: str, do: str) -> Config
     )
     problem = Problem(where, what, allowed, do, values=tuple(predictions.columns))
     return ConfigError(f"{predictions.name}: columns are not understood", [problem])
-
-
-def is_blank(column: pa.Array) -> npt.NDArray[np.bool_]:
-    """Return where a cell is null or holds blanks alone."""
-    trimmed = pc.utf8_trim_whitespace(pc.fill_null(column, ""))
-    blank: npt.NDArray[np.bool_] = pc.equal(trimmed, "").to_numpy(zero_copy_only=False)
-    return blank

@@ -21,14 +21,8 @@ from annot_pipeline.scoring.cells import Predicted, Rows, predicted
 from annot_pipeline.scoring.faults import Faults
 from annot_pipeline.scoring.figures import item_table, over_items, over_tasks, score_task
 from annot_pipeline.scoring.gold import GoldTables, GoldTask, read_gold
-from annot_pipeline.scoring.predictions import (
-    FORMS,
-    Form,
-    Predictions,
-    is_blank,
-    read_predictions,
-    recognise,
-)
+from annot_pipeline.scoring.predictions import FORMS, Form, Predictions, read_predictions, recognise
+from annot_pipeline.stages.ingest.record_cells import is_blank
 from annot_pipeline.storage.releases import Releases
 
 FARTHEST = 5
@@ -311,7 +305,7 @@ def match(
         No row is about an item of gold.
     """
     names = predictions.columns[form.item]
-    faults.add("blank_item", predictions.row[is_blank(names)].tolist())
+    faults.add("blank_item", predictions.row[np.asarray(is_blank(names))].tolist())
     is_unknown, rows, counts = np.zeros(len(names), np.bool_), {}, {}
     for task, at in _rows_by_task(predictions, form, tasks).items():
         if task not in tasks:

@@ -54,6 +54,13 @@ def test_a_fault_is_said_with_its_rows(publish, scored, name, text, where, what,
     assert "Traceback" not in err
 
 
+def test_two_spellings_of_a_class_in_one_object_are_a_fault(publish, scored):
+    publish({"tone": TWO_TASKS["tone"]})
+    text = '{"item": "a", "probabilities": {"1": 0.5, "1.0": 0.3, "2": 0.2}}'
+    problems = scored("m.jsonl", text)[1]["error"]["problems"]
+    assert [problem["what"] for problem in problems] == ["the item has this class already"]
+
+
 def test_all_faults_are_said_at_once(publish, scored):
     publish(ONE)
     text = HEAD + "a,0.9,0.2\nb,-1,2\n,1,0\nc,x,1\nc,0,1\n"
