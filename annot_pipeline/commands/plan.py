@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any
@@ -243,47 +243,41 @@ def _value(rows: Mapping[str, Any], kind: str) -> float | None:
 
 
 def _designs(variances: Mapping[str, float], n_systems: int, params: PlanParams) -> dict[str, Any]:
-    sizes = product(params.judges, params.segments, params.per_output)
-    designs = [_row(DesignParams(*size), variances, n_systems, params) for size in sizes]
-    document: dict[str, Any] = {"designs": designs}
-    if params.difference is not None:
-        document["enough"] = [*_enough(variances, n_systems, params)]
-    return document
+    """Return what designs find, and for each number of judges the fewest segments that find it."""
+    alphas = (ALPHA, ALPHA / (n_systems * (n_systems - 1)))
+    sizes = range(2, MOST_SEGMENTS + 1)
 
+    def row(judges: int, segments: int, per_output: float) -> dict[str, Any]:
+        """Return one design: what it finds, alone and after Holm, and what it costs."""
+        design = DesignParams(judges, segments, per_output)
+        error, freedom = design_error(design, **variances)
+        n = segments * n_systems * per_output
+        uncorrected, after_holm = (
+            float(detectable_difference(error, freedom, alpha=alpha, power=params.power))
+            for alpha in alphas
+        )
+        return asdict(design) | {
+            "judgments": round(n),
+            "judgments_per_judge": n / judges,
+            "detectable_difference": uncorrected,
+            "detectable_after_holm": after_holm,
+            "cost": None if params.price is None else n * params.price,
+        }
 
-def _row(
-    design: DesignParams, variances: Mapping[str, float], n_systems: int, params: PlanParams
-) -> dict[str, Any]:
-    """Return one design: what it finds, alone and after Holm, and what it costs."""
-    error, freedom = design_error(design, **variances)
-    pairs = n_systems * (n_systems - 1)
-    n = design.segments * n_systems * design.per_output
-    uncorrected, after_holm = (
-        float(detectable_difference(error, freedom, alpha=alpha, power=params.power))
-        for alpha in (ALPHA, ALPHA / pairs)
-    )
-    return asdict(design) | {
-        "judgments": round(n),
-        "judgments_per_judge": n / design.judges,
-        "detectable_difference": uncorrected,
-        "detectable_after_holm": after_holm,
-        "cost": None if params.price is None else n * params.price,
-    }
+    def enough(difference: float, judges: int, per_output: float) -> dict[str, Any]:
+        """Return the design of the fewest segments that finds a difference."""
 
+        def negated(segments: int) -> float:  # more segments find smaller differences
+            return -float(row(judges, segments, per_output)["detectable_difference"])
 
-def _enough(
-    variances: Mapping[str, float], n_systems: int, params: PlanParams
-) -> Iterator[dict[str, Any]]:
-    """Yield, for each number of judges, the fewest segments that find the difference."""
-    wanted, sizes = -(params.difference or 0), range(2, MOST_SEGMENTS + 1)
-    for judges, per_output in product(params.judges, params.per_output):
-
-        def row(segments: int, judges: int = judges, share: float = per_output) -> dict[str, Any]:
-            return _row(DesignParams(judges, segments, share), variances, n_systems, params)
-
-        # more segments find smaller differences: the first that is small enough
-        least = bisect_left(sizes, wanted, key=lambda n, row=row: -row(n)["detectable_difference"])
+        least = bisect_left(sizes, -difference, key=negated)
         if least == len(sizes):
-            yield {"judges": judges, "per_output": per_output, "segments": None}
-        else:
-            yield row(sizes[least])
+            return {"judges": judges, "per_output": per_output, "segments": None}
+        return row(judges, sizes[least], per_output)
+
+    designs = product(params.judges, params.segments, params.per_output)
+    document: dict[str, Any] = {"designs": [row(*design) for design in designs]}
+    if (points := params.difference) is not None:
+        pairs = product(params.judges, params.per_output)
+        document["enough"] = [enough(points, *pair) for pair in pairs]
+    return document
