@@ -1,6 +1,6 @@
 """All commands with their arguments: what each does, and what exit status 1 means.
 
-A new command is an entry of `COMMANDS` and a function of the arguments in a module beside it. The
+A new command is an entry of `DECLARED` and a function of the arguments in a module beside it. The
 module is imported when the command runs: ``--help`` loads none, and only `build --dagster` loads
 Dagster.
 """
