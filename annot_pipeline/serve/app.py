@@ -180,8 +180,8 @@ class _Site:
             raise _missing("no item", "", "the address names no task and item")
         shown = self.pages.item(facts["version"], task, item)
         decided = self.decisions.read().get((task, item), [])
-        classes = self.pages.classes(facts["version"], task) if shown["classes"] else []
-        named = {"task": task, "item": item, "labels": classes, "decided": decided}
+        labels = shown["classes"][0]["labels"] if shown["classes"] else []
+        named = {"task": task, "item": item, "labels": labels, "decided": decided}
         return "item", facts | shown | named
 
     def judge(self, asked: dict[str, str]) -> tuple[str, dict[str, Any]]:

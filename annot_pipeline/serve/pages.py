@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache, lru_cache
 from operator import itemgetter
 from typing import Any
@@ -93,10 +94,10 @@ class Pages:
         return self.release(version).stored(name)
 
     def _rows(
-        self, query: str, version: str, tables: Sequence[str], parameters: Mapping[str, Any]
+        self, query: str, version: str, tables: str, parameters: Mapping[str, Any]
     ) -> list[Document]:
         self.release(version)
-        inputs = {name: self.stored(version, name) for name in tables}
+        inputs = {name: self.stored(version, name) for name in tables.split()}
         rows: list[Document] = self.queries.table(f"serve/{query}", inputs, parameters).to_pylist()
         return rows
 
@@ -104,17 +105,19 @@ class Pages:
         self, query: str, version: str, chosen: Mapping[str, Any], page: int
     ) -> list[Document]:
         """Return rows of one of `LISTS` that its filters choose."""
-        tables, filters = (names.split() for names in LISTS[query])
-        parameters = {name: chosen.get(name) or None for name in filters}
+        tables, filters = LISTS[query]
+        parameters = {name: chosen.get(name) or None for name in filters.split()}
         part = {"most": ROWS, "skipped": ROWS * page}
         return self._rows(query, version, tables, parameters | part)
 
     def item(self, version: str, task: str, item: str) -> Document:
         """Return an item: classes with their probabilities, texts, score, and every judgment."""
         named = {"task": task, "item": item}
-        classes = self._rows("item", version, ("labels", "label_distributions"), named)
-        texts = self._rows("texts", version, ("items",), {"names": [item, *item.split(" | ")]})
-        judgments = self.listed("judgments", version, named, 0)
+        with ThreadPoolExecutor(1) as pool:  # to plan a query takes half of its time, on one core
+            running = pool.submit(self.listed, "judgments", version, named, 0)
+            classes = self._rows("item", version, "labels label_distributions prevalence", named)
+            texts = self._rows("texts", version, "items", {"names": [item, *item.split(" | ")]})
+        judgments = running.result()
         if not classes and not judgments:
             problem = Problem(f"{task}/{item}", "no judgment is about it")
             raise StoreError(f"{version} has no such item", [problem])
@@ -146,11 +149,6 @@ class Pages:
         table = self.release(version).table("judges")
         rows: list[Document] = table.filter(pc.equal(table["judge"], judge)).to_pylist()
         return rows
-
-    def classes(self, version: str, task: str) -> list[str]:
-        """Return the classes of a task in their order."""
-        rows = self.release(version).table("prevalence").sort_by("label_order").to_pylist()
-        return [row["label"] for row in rows if row["task"] == task]
 
     def _causes(self, version: str, task: str | None, item: str) -> Document:
         """Return since when an item has its value, and why; found by recomputation, once."""
