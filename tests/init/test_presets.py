@@ -211,6 +211,36 @@ def test_qualtrics(tmp_path: Path, guess: Guesses) -> None:
     assert actual.used("judge") == {("ada",), ("bea",), ("cy",)}
 
 
+LIME = {
+    "code": ("{code}", "{code}", "Q1[{part}]", "Q1[comment]", "Q1Time"),
+    "text": ("{text}", "{text}", "What is it? [{name}]", "What is it? [Comment]",
+             "Question time: Q1"),
+    "both": ("{code}. {text}", "{code}. {text}", "Q1[{part}]. What is it? [{name}]",
+             "Q1[comment]. What is it? [Comment]", "Q1Time. Question time: Q1"),
+}  # fmt: skip
+"""Headings of LimeSurvey: of what it says of a response, of a person, of answers and of times."""
+
+
+@pytest.mark.parametrize("headings", LIME)
+def test_limesurvey(tmp_path: Path, guess: Guesses, headings: str) -> None:
+    of_response, person, answer, comment, time = LIME[headings]
+    own = {"id": "Response ID", "submitdate": "Date submitted", "lastpage": "Last page",
+           "startlanguage": "Start language"}  # fmt: skip
+    heads = [of_response.format(code=c, text=t) for c, t in own.items()]
+    token = person.format(code="token", text="Access code")
+    columns = {i: answer.format(part=f"SQ{n:03}", name=i) for n, i in enumerate(ANSWERS, 1)}
+    rows = [
+        dict(zip(heads, (str(n), f"2026-11-0{n} 10:00:00", "2", "en"), strict=True))
+        | {token: j, comment: "red" if n < 3 else "hot", time: f"{n}"}
+        | {column: ANSWERS[i].get(j, "") for i, column in columns.items()}
+        for n, j in enumerate(("ada", "bea", "cy"), 1)
+    ]
+    actual = guess(write(tmp_path / "results-survey1.csv", rows))
+    assert actual.used("task") == {("What is it?" if headings != "code" else "Q1",)}
+    assert majority(actual) == {column: MAJORITY[i] for i, column in columns.items()}
+    assert actual.used("judge") == {("ada",), ("bea",), ("cy",)}
+
+
 @pytest.mark.sampled
 @pytest.mark.parametrize("email", [True, False])
 def test_google_forms(tmp_path: Path, guess: Guesses, email: bool) -> None:
