@@ -39,7 +39,7 @@ FUNCTIONS = frozenset({"lf", "labelingfunction", "labelfn", "annot", "anno", "an
 NO_QUESTION = names.WORDS["no_questions"]
 """Words of columns that ask about the person, or nothing."""
 ITEM_IN_NAME = re.compile(r"^(?:\w+\[\w+\]\. )?(.*?)(?:_\d+| ?\[[^\[\]]*\])$")
-"""Part of a question: a number or a bracket behind its name, and what surveys put before it."""
+# a part of a question has a number or a bracket behind; LimeSurvey repeats it before, as a code
 _NUMBERED = re.compile(r"(.*?\D)(\d+|[A-Z])")
 
 
@@ -317,7 +317,7 @@ def question_lines(questions: Sequence[str]) -> list[Line]:
     """Return the lines of questions in columns: a task each; parts of one question are items."""
     stems = [match[1] for q in questions if (match := ITEM_IN_NAME.match(q))]
     if stems and len(set(stems)) < len(questions):
-        task: Any = {"value": "{question}", "match": f"{ITEM_IN_NAME.pattern[:-1]}?$"}
+        task = {"value": "{question}", "match": f"{ITEM_IN_NAME.pattern[:-1]}?$"}
         why = "the column without its number or bracket"
     elif len(questions) > 1 and len({re.sub(r"\d+", "", q) for q in questions}) == 1:
         task, why = {"value": re.sub(r"^[\W\d_]+", "", questions[0])}, "columns differ in numbers"
