@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -25,9 +26,10 @@ from annot_pipeline.report.figures import (
     segment_graph_svg,
     win_matrix_svg,
 )
+from annot_pipeline.report.figures.base import SMALL, px_of
 from annot_pipeline.report.figures.judge_control import MOST_JUDGES
 from annot_pipeline.report.figures.records_by_fate import records_by_fate_svg
-from tests.report.figure_reader import SVG, Figure
+from tests.report.figure_reader import SVG, Figure, figures_of
 
 NAN = float("nan")
 INTERVALS = "Lines: 95% intervals, the mean of the other", "systems held fixed."
@@ -115,6 +117,13 @@ def test_differences_of_one_judge():
     means = figure.points("mean")
     drawn = sorted(x for x, y in figure.points("pair") if y > (means[0][1] + means[1][1]) / 2)
     assert means[1][0] == drawn[1]
+
+
+def test_differences_by_rounding_alone_are_none():
+    """The axis had steps of 1e-17, and its multiplier stood on its name."""
+    figure = Figure(judge_differences_svg([0.0, 0.1 + 0.2 - 0.3], [0.0], "judge 7"))
+    assert figure.words("mean-value") == ["mean 0", "mean 0"]
+    assert not any("e\u2212" in text for text in figure.texts)
 
 
 def test_differences_of_a_judge_with_many_controls_stay_light():
@@ -236,6 +245,15 @@ def test_figure_1_of_the_paper():
     assert graph(NAMES, turned, segment="s 1").svg == figure.svg
 
 
+def test_names_of_a_wide_layer_are_not_cut():
+    names = [f"system-{n}" for n in range(5)]
+    edges = [(n, 4, 1) for n in range(4)]
+    figure = graph(names, edges)
+    for text in (t for p in figure.parts("output") for t in p.iter(f"{SVG}text")):
+        left = float(text.attrib["transform"].removeprefix("translate(").split()[0])
+        assert 0 < left < left + px_of(text.text, size=SMALL) < figure.width, text.text
+
+
 TABLE_2 = {
     "outputs": 11_292, "collapsed": 4_622, "unique": 6_670, "by_reference": 2_372,
     "by_spread": 668, "asked": 3_630,
@@ -252,6 +270,7 @@ def test_table_2_of_the_paper():
         "\u2212668 (10.01%)",
         "3,630 (32.15%)",
     ]
+    assert not any("…" in name for name in figure.words("step"))
     assert figure.note.startswith("67.85% of asking about every output was saved. Shares: of ")
 
 
@@ -322,3 +341,38 @@ def test_histograms_beside_the_oracle():
 def test_shapes_that_do_not_fit_are_refused(draw: Callable[[], str], message: str):
     with pytest.raises(ValueError, match=message):
         draw()
+
+
+def luminance(color: str) -> float:
+    """Relative luminance of a hexadecimal colour, WCAG 2."""
+    shares = [int(color[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    linear = [v / 12.92 if v <= 0.03928 else ((v + 0.055) / 1.055) ** 2.4 for v in shares]
+    return float(np.dot(linear, (0.2126, 0.7152, 0.0722)))
+
+
+def blend(color: str, ground: str, opacity: float) -> str:
+    pairs = [(int(color[k : k + 2], 16), int(ground[k : k + 2], 16)) for k in (1, 3, 5)]
+    return "#" + "".join(f"{round(opacity * a + (1 - opacity) * b):02x}" for a, b in pairs)
+
+
+@pytest.mark.parametrize(("ground", "ink"), [("#ffffff", "#1b1f24"), ("#14171b", "#e6e9ed")])
+@pytest.mark.parametrize("kind", ["ranking", "accuracy", "reliability", "agreement"])
+def test_intervals_stand_out_from_the_page(kind, ground, ink):
+    """3:1, in the light and in the dark: they say how sure a figure is."""
+    figure = Figure(figures_of(["one", "two", "three", "four"])[kind])
+    parent = {child: element for element in figure.root.iter() for child in element}
+    styles = set()
+    for part in figure.parts("interval"):
+        at, own = part, [e.get("style", "") for e in part.iter()]
+        while at in parent:
+            at = parent[at]
+            own.append(at.get("style", ""))
+        styles.add("; ".join(own))
+    assert styles
+    for style in styles:
+        color = re.search(r"stroke: ?(#\w{6}|currentColor)", style)[1]
+        color = ink if color == "currentColor" else color
+        opacity = re.search(r"stroke-opacity: ?([\d.]+)", style)
+        drawn = luminance(blend(color, ground, float(opacity[1]) if opacity else 1.0))
+        light, dark = sorted([drawn, luminance(ground)], reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 3, style

@@ -49,9 +49,9 @@ def effort_saved_svg(counts: Mapping[str, int]) -> str:
     inferred = unique - by_reference
     steps: list[tuple[str, int, int, Color, str]] = [
         ("outputs", 0, outputs, GREY, f"{outputs:,}"),
-        ("equal to another", unique, collapsed, GREY, _share(-collapsed, outputs)),
+        ("equal outputs", unique, collapsed, GREY, _share(-collapsed, outputs)),
         ("vertices", 0, unique, (BLUE, 0.35), f"{unique:,}"),
-        ("by a reference", inferred, by_reference, GREEN, _share(-by_reference, unique)),
+        ("by reference", inferred, by_reference, GREEN, _share(-by_reference, unique)),
         ("by spread", inferred - by_spread, by_spread, VERMILLION, _share(-by_spread, unique)),
         *([("not answered", n_asked, rest, (GREY, 0.4), _share(-rest, unique))] if rest else []),
         ("asked", 0, n_asked, BLUE, _share(n_asked, outputs)),
@@ -61,7 +61,7 @@ def effort_saved_svg(counts: Mapping[str, int]) -> str:
         "effort-saved", [name for name, *_ in steps],
         f"{counted(outputs, 'output')}, {unique:,} vertices, {n_asked:,} asked. {saved}",
         pitch=28, right=112, part="step", notes=[
-            saved, "Shares: of the vertices by a reference (adequate), by spread (inadequate) and "
+            saved, "Shares: of the vertices by reference (adequate), by spread (inadequate) and "
             "not answered; else of the outputs.",
         ],
     ) as plot:  # fmt: skip

@@ -73,7 +73,7 @@ def judge_accuracy_svg(
                xlim=(n.min() / 1.3, n.max() * 1.3), ylim=(0, 1.02))  # fmt: skip
         ax.grid(visible=True, axis="y")
         ends = np.stack([low, high, np.full(len(n), np.nan)], axis=1).ravel()
-        ax.plot(np.repeat(n, 3), ends, color=(INK, 0.25), linewidth=1, gid="interval")
+        ax.plot(np.repeat(n, 3), ends, color=(INK, 0.5), linewidth=1, gid="interval")
         for name, (marker, color) in SIGNS.items():
             own = verdict == name
             if own.any():

@@ -37,7 +37,7 @@ def judge_differences_svg(
         Of the figure, such as the judge.
     """
     heading, most = short(title), MOST_PAIRS
-    d1, d2 = (array[~np.isnan(array)] for array in (numbers(ask_again), numbers(bad_reference)))
+    d1, d2 = (np.round(v[~np.isnan(v)], 9) for v in map(numbers, (ask_again, bad_reference)))
     if not d1.size + d2.size:
         return nothing_svg("judge-differences", f"no control pairs of {heading}")
     notes = [
@@ -46,10 +46,10 @@ def judge_differences_svg(
         if values.size > most
     ]
     notes.insert(0, "d1: distance of first and repeat. d2: output less its bad copy.")
-    names = [f"d1, n = {d1.size:,}", f"d2, n = {d2.size:,}"]
-    description = f"Differences of {heading}: d1 of {d1.size:,} pairs, d2 of {d2.size:,} pairs"
     with row_plot(
-        "judge-differences", names, description, pitch=84, top=36,
+        "judge-differences", [f"d1, n = {d1.size:,}", f"d2, n = {d2.size:,}"],
+        f"Differences of {heading}: d1 of {d1.size:,} pairs, d2 of {d2.size:,} pairs",
+        pitch=84, top=36,
         x_label="difference of two scores, points", notes=notes, part="count",
     ) as plot:  # fmt: skip
         ax = plot.ax
@@ -70,4 +70,6 @@ def judge_differences_svg(
             ax.plot([mean], [row + 0.05], "D", color=color, markeredgecolor=INK, gid="mean")
             words = f"mean {mean:.4g}".replace("-", "\u2212")
             ax.text(mean, row - 0.26, words, ha="center", fontsize=SMALL, gid="mean-value")
+        if not (d1.any() or d2.any()):
+            ax.set_xlim(-1, 1)  # or steps of the axis would be of rounding
         return plot.svg()

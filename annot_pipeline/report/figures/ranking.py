@@ -100,7 +100,7 @@ def ranking_svg(
         for row in np.flatnonzero(tied[:MOST_SYSTEMS]).tolist():
             ax.axhspan(row - 0.5, row + 0.5, color=(BLUE, 0.12), linewidth=0, gid="tied")
         ax.hlines(
-            rows[has_interval], low[has_interval], high[has_interval], color=(BLUE, 0.6),
+            rows[has_interval], low[has_interval], high[has_interval], color=(BLUE, 0.8),
             linewidth=3, gid="interval",
         )  # fmt: skip
         for which, fill in ((is_scored & has_interval, BLUE), (bare, "none")):

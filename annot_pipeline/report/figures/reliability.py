@@ -48,7 +48,7 @@ def reliability_svg(names: Sequence[object], curves: Sequence[Reliability]) -> s
             used = curve.n_items > 0
             n, x, y = curve.n_items[used], curve.confidence[used], curve.accuracy[used]
             low, high = wilson_interval((y * n).round(), n)
-            ax.vlines(x, low, high, color=(color, 0.5), gid="interval")
+            ax.vlines(x, low, high, color=color, gid="interval")
             ax.scatter(
                 x, y, (4 + 9 * np.sqrt(n / n.sum())) ** 2, color=color, linewidth=0, zorder=3,
                 clip_on=False, label=key_name(name), gid="bin",

@@ -85,7 +85,7 @@ def segment_graph_svg(
                   margins=(16, 16, 32, 16)) as plot:  # fmt: skip
         ax = plot.ax
         ax.set_axis_off()
-        ax.set(xlim=(x.min() - 0.5, x.max() + 0.5), ylim=(layers.max() + 0.5, -0.5))
+        ax.set(xlim=(x.min() - 0.2, x.max() + 0.8), ylim=(layers.max() + 0.5, -0.5))
         ax.set_title(title, gid="title")
         for a, b, outcome in pairs:
             inside = component[a] == component[b] and component[a] in contradicts
