@@ -182,7 +182,8 @@ def test_a_reference_does_not_win():
     tasks = [{"name": "t", "references": ["human"]}]
     tile = winner_tile(contents(three, pairs, tasks=tasks))
     assert tile.value == "a"
-    assert tile.words == "4.000 points (3.000 to 5.000) ahead of b; better than all others"
+    ahead = "4.000 points (3.000 to 5.000) ahead of b; better than all others"
+    assert tile.words == f"{ahead}; references (human) do not compete"
 
 
 @pytest.mark.parametrize(

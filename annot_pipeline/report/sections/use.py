@@ -303,7 +303,8 @@ def winner_tile(contents: Contents) -> Tile:
         for task, rows in leaders:
             n_tied = len(best_systems(rows)[0]) - 1
             tie = f"tied with {n_tied:,}" if n_tied else ""
-            tie = "agreement by chance" if _is_by_chance(contents, task) else tie
+            agreement = contents.headline(task)
+            tie = "agreement by chance" if agreement and agreement["value"] <= 0 else tie
             name = f"{_named(rows[0]['system'])} in {task}"
             firsts.append((tie, name, _lead(contents, rows)[0]))
         firsts.sort(key=lambda first: first[0] != "")
@@ -342,12 +343,13 @@ def _first_of_one_task(contents: Contents, task: str, rows: list[Row]) -> Tile:
         all_others = "better than all others" + " tested" * bool(untested)
         tile_words.append(all_others if "not shown" in which else which)
         sentences.append(tile_words[-1])
-    more = []
-    if limit := most_frequent_reason([own for own in behind[1:] if own["ci_low"] is not None]):
-        more = [limit]
+    tested = [row for row in behind[1:] if row["ci_low"] is not None]
+    more = [*filter(None, [most_frequent_reason(tested)])]
     if untested:
         why = most_frequent_reason(untested)
         more += [f"{len(untested):,} not tested" + f" ({why})" * bool(why)]
+    if references := contents.task_settings(task).get("references"):
+        more.append(f"references ({first_of(references, FEW)}) do not compete")
     more += _other_firsts(contents, task, [row["system"] for row in rows])
     if not is_open:
         tile_words.append(_named(name).removeprefix(name).strip(" ()"))  # the value has no room
@@ -403,11 +405,6 @@ def _without_references(contents: Contents, task: str, rows: list[Row]) -> list[
         }
         for row in rows if row["system"] not in names
     ]  # fmt: skip
-
-
-def _is_by_chance(contents: Contents, task: str) -> bool:
-    row = contents.headline(task)
-    return row is not None and row["value"] <= 0
 
 
 def _lead(contents: Contents, rows: Sequence[Row]) -> tuple[str, str]:
