@@ -244,7 +244,7 @@
     for (let at = element; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
   }
 
-  function follow() {
+  function follow(how) {
     let name = location.hash.slice(1);
     try {
       name = decodeURIComponent(name);
@@ -257,7 +257,7 @@
     const target = document.getElementById(name);
     if (!target) return openItem(name);
     openAround(target);
-    target.scrollIntoView();
+    target.scrollIntoView(how);
   }
 
   // ---- items to doubt -------------------------------------------------------------------------
@@ -498,13 +498,15 @@
     return list;
   }
 
-  addEventListener("hashchange", follow);
-  if (location.hash) follow();
+  // the address of the page is met at once, and again when the list of items has its height
+  const arrive = () => location.hash && follow({ behavior: "instant" });
+  addEventListener("hashchange", () => follow());
+  arrive();
   if (doubt) inflated(doubt).then((response) => response.json()).then((unpacked) => {
     data = unpacked;
     items = data.columns.item.map((_, n) => itemAt(n));
     list = doubtList();
     document.querySelectorAll("table[data-served]").forEach(linkItems);
-    if (location.hash.startsWith("#item")) follow();
+    arrive();
   });
 })();

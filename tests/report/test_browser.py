@@ -323,7 +323,9 @@ def test_everything_is_there_without_scripts(browser, reports):
         assert page.locator("#doubt tbody tr").count() > 3
         assert page.locator("#method summary").count() == 3
         assert page.locator("button, input, select").count() == 0
-        missing = page.locator("details .figures:not(:has(svg)) noscript").all_text_contents()
+        missing = page.locator(
+            "details .figures:not(:has(svg)) noscript"
+        ).all_text_contents()
         assert {*map(str.strip, missing)} == {"These figures need scripts."}
 
 
@@ -381,6 +383,17 @@ def test_figures_of_closed_parts_wait_until_these_are_opened(browser, reports):
         assert [title.partition(",")[0] for title in titles.all_inner_texts()] == [
             "Confusion of the busiest judges"
         ]
+
+
+def test_an_address_into_a_closed_part_arrives_at_it(browser, reports):
+    """Smooth scrolling stopped short by what the list of items to doubt had grown."""
+    top = "document.getElementById('certainty').getBoundingClientRect().top"
+    with Visit(browser, reports["example"]) as page:
+        page.goto(f"{reports['example'].as_uri()}#certainty")
+        page.locator("#doubt button.link").first.wait_for()
+        page.wait_for_timeout(1000)  # nothing moves it away
+        assert abs(page.evaluate(top)) < 30
+        assert page.locator("#certainty[open] figure svg").count()
 
 
 @pytest.mark.parametrize("name", ["example", "small", "second", "full", "hostile"])
