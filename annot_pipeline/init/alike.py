@@ -127,8 +127,7 @@ def on_one_scale(first: Reading, other: Reading) -> bool:
 def has_steps(column: Column) -> bool:
     """Return whether a column holds few whole numbers from 0, 1 or -n to n, as scales do."""
     is_usual = column.is_whole and column.low in (0, 1, -column.high)
-    is_usual = is_usual and column.n_distinct >= FEWEST_STEPS
-    return is_usual and column.high - column.low + 1 <= 1.5 * column.n_distinct
+    return is_usual and FEWEST_STEPS <= column.high - column.low + 1 <= 1.5 * column.n_distinct
 
 
 def is_scale(sheet: Sheet, things: Sequence[str], column: Column) -> bool | None:

@@ -36,6 +36,7 @@ COMMENTS, FLAGS = (
     names.WORDS["remarks"],
     optional_fields.SUCCESS | optional_fields.FAILURE | optional_fields.UNSCORED,
 )
+WORK_TIME = "WorkTimeInSeconds"
 ANOTHER = "another answer? give it as --label or --score, too"
 
 
@@ -178,12 +179,16 @@ class Answers(Things):
 
     def _mturk_answers(self, truth: Column | None) -> list[tuple[Column, Reading]]:
         """Return the questions of a HIT: of one kind, since a HIT asks for one, or as labels."""
+        sheet = self.sheet
         named = [
             c for c in self.choice.among(lambda n: n.startswith(MTURK_ANSWER)).offered()
             if len(c.filled) > c.n_blank and not {*c.counts} <= roles.EMPTY
-            and not names.MEASURED_TIME & c.words
+            and not names.MEASURED_TIME & c.words and not _is_time(sheet, c)
             and (not self.view.parts or c.name in self.view.parts)
         ]  # fmt: skip
+        own = [c for c in named if roles.PERSONAL & c.words and self.judge]
+        own = [c for c in own if sheet.determines(self.judge or "", c.name)]  # the worker's
+        named = [c for c in named if c not in own] or named
         texts = [
             c for c in named
             if is_free_text(c) or (c.numeric_share < 1 and COMMENTS & c.words)
@@ -206,6 +211,14 @@ class Answers(Things):
         rest = [c.column for c in self.candidates if not c.is_fixed]
         options = answer_options(rest) if rest else []
         return Question("label", text, options, "Which column does?")
+
+
+def _is_time(sheet: Sheet, column: Column) -> bool:
+    """Return whether a field of a HIT holds seconds: hardly any recurs, within the assignment's."""
+    if WORK_TIME not in sheet.names or column.numeric_share < 1 or column.is_whole:
+        return False
+    is_within = sheet.numbers(column.name) <= sheet.numbers(WORK_TIME) + 1
+    return bool(is_within.mean() > MOSTLY_NUMBERS < column.n_distinct / len(column.filled))
 
 
 def _marks_blanks(sheet: Sheet, flag: Column, answer: Column) -> bool:

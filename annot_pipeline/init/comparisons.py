@@ -27,7 +27,7 @@ from annot_pipeline.init.questions import (
     Reading,
 )
 from annot_pipeline.init.rankings import may_be_ranks, ranks_seen
-from annot_pipeline.init.roles import NAMELESS, NO_ANSWER
+from annot_pipeline.init.roles import NAMELESS, NO_ANSWER, is_called_id
 from annot_pipeline.init.table import Choice, Column, Sheet
 from annot_pipeline.init.views import Pair, pairs_among
 from annot_pipeline.stages.ingest.read_records import NUMBER
@@ -133,10 +133,7 @@ def unplaced(column: Column, values: Sequence[str]) -> list[str]:
     if not values:
         return []
     text = first_of([f"{value} ({column.counts[value]:,})" for value in values], SHOWN_WORDS)
-    return [
-        f"{column.name} also holds {text}: nothing says which side is meant, so these rows are "
-        "rejected; add what they mean to map, as a, b or tie"
-    ]
+    return [names.TEXTS["no_side"].format(column.name, text)]
 
 
 NAMED_SHARE = 0.9
@@ -204,6 +201,7 @@ def comparison(
     outcomes += [
         c for c in choice.offered()
         if c not in outcomes and c.name not in compared and len(c.counts) > 1
+        and not is_called_id(c.name)
         and (_says_sides_alone(c, things[0]) or _named(sheet, things[:1], c))
     ]  # fmt: skip
     rows = compared_rows(sheet, (things[0].first, things[0].second))
@@ -419,10 +417,7 @@ def _refuse_graded(pair: Pair, column: Column) -> None:
         about_both = {"item": (pair.first, pair.second), "score": (column.name,)}
         options.append(Option(about_both, "it is of both, such as how alike they are"))
         text = f"{column.name} holds numbers from {low} to {high}: how much better one of two is"
-        ask = (
-            f"Which number says that {pair.second} is better without doubt, and which that "
-            f"{pair.first} is?"
-        )
+        ask = names.TEXTS["which_end"].format(pair.second, pair.first)
         raise NoJudgmentsError(text, question=Question("strength", text, options, ask))
 
 

@@ -19,10 +19,6 @@ WHOLES = names.WORDS["totals"]
 FEWEST = 2
 MOST_COLUMNS = 60
 MOST_VOTES = LARGEST["votes"]
-NOTE = (
-    "rows count answers, and name no judge: labels are majorities of votes, without probabilities, "
-    "and no judge can be measured"
-)
 
 
 def vote_counts(sheet: Sheet) -> Reading | None:
@@ -58,12 +54,13 @@ def _by_column(sheet: Sheet) -> Reading | None:
             label = name[len(before) : len(name) - len(after)]
             if label and not {*names.words(label)} <= WHOLES:
                 families.setdefault((before, after), []).append(label)
-    if len(families) != 1:
+    several = [family for family in families.items() if len(family[1]) >= FEWEST]
+    if len(several) != 1:
         return None
-    [((before, after), labels)] = families.items()
+    [((before, after), labels)] = several
     columns = [before + label + after for label in labels]
     item = item_ids(sheet, columns)
-    if item is None or len(labels) < FEWEST or not all(_is_count(sheet, n) for n in columns):
+    if item is None or not all(_is_count(sheet, n) for n in columns):
         return None
     if len({*np.argmax([sheet.numbers(n) for n in columns], axis=0)}) < FEWEST:
         return None  # of votes for one label: such as characters and words of texts
@@ -153,7 +150,7 @@ def _draft(item: str, votes: str, each: dict[str, object], label: object = None)
         ("label", {"value": "{k}"} if label is None else label, ""),
         ("votes", votes, "how many gave the label"),
     ]
-    return Reading("counts of votes", lines, each=each, notes=[NOTE])
+    return Reading("counts of votes", lines, each=each, notes=[names.TEXTS["counts"]])
 
 
 def _is_count(sheet: Sheet, name: str) -> bool:

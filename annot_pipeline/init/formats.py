@@ -33,17 +33,8 @@ def _label_studio_answer(choice: Choice, label: Column) -> Reading:
         comment = f"{score.n_distinct:,} different, {score.low:g} to {score.high:g}"
         line = ("score", score.expression, comment)
         return Reading(lines=[line], kind="scalar", scale=scale_of(score))
-    if choice.sheet["preference"].counts:
-        raise NoJudgmentsError(
-            "annotations are preferences. Which columns of data hold the two sides? Map them: "
-            "preference: preference, item_a: data.LEFT, item_b: data.RIGHT"
-        )
-    if choice.sheet["rank"].counts:
-        raise NoJudgmentsError(
-            "annotations are rankings: map item: ranked_item, rank: rank, ranking: annotation_id, "
-            "segment: task_id"
-        )
-    raise NoJudgmentsError("no annotation holds a choice, rating, number, preference or ranking")
+    other = next((n for n in ("preference", "rank") if choice.sheet[n].counts), "nothing")
+    raise NoJudgmentsError(LABEL_STUDIO[other])
 
 
 def _questions_with(sheet: Sheet, column: str) -> set[str]:
@@ -89,21 +80,15 @@ def label_studio(choice: Choice) -> Reading:
     compared = _questions_with(sheet, "preference") | _questions_with(sheet, "rank")
     if compared:
         tasks = [task for task in tasks if task not in compared]
-        notes.append(
-            f"left out: {', '.join(sorted(compared))}, which hold preferences or rankings; give "
-            "these a source of their own, with item_a and item_b, or ranked_item and rank"
-        )
+        notes.append(LABEL_STUDIO["compared"].format(", ".join(sorted(compared))))
     marked = sheet["ground_truth"].counts.get("true", 0) if "ground_truth" in sheet.names else 0
-    if marked:
-        notes.append(
-            f"{marked:,} are marked as ground truth; if these are decisions of experts, add "
-            'control: {column: ground_truth, map: {"true": adjudication, "false": none}, '
-            "else: none}"
-        )
+    notes += [LABEL_STUDIO["marked"].format(f"{marked:,}")] * bool(marked)
     reading = _read(lines, answer, judge, tasks, notes)
     return replace(reading, scored=scored)
 
 
+LABEL_STUDIO: dict[str, str] = names.VOCABULARY["label_studio"]
+"""What to say of answers that need fields of their own."""
 APPRAISE_CONTROLS: dict[str, str] = names.VOCABULARY["appraise_controls"]
 APPRAISE_SCALE = (0.0, 100.0)
 APPRAISE_INPUTS = names.VOCABULARY["appraise_inputs"]

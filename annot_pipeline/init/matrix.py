@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from fnmatch import fnmatchcase
 from os.path import commonpath
 from typing import Any
@@ -33,12 +33,13 @@ from annot_pipeline.init.who import MEANS
 
 FEWEST = 2
 MOST_OPTIONS = 50
-OVERLAP = 0.5
-"""Share of its values that a column has in common with the others, to be one more judge."""
+OVERLAP, MOSTLY = 0.5, 0.9
+"""Share of its values that a column has in common with the others, to be one more judge; and of
+questions that are on one scale, for the others to be about the person."""
 FUNCTIONS = frozenset({"lf", "labelingfunction", "labelfn", "annot", "anno", "ann", "coder"})
 NO_QUESTION = names.WORDS["no_questions"]
 """Words of columns that ask about the person, or nothing."""
-ITEM_IN_NAME = re.compile(r"^(?:\w+\[\w+\]\. )?(.*?)(?:_\d+| ?\[[^\[\]]*\])$")
+ITEM_IN_NAME = re.compile(r"^(?:\w+\[\w+\]\. )?(.*?)(?:_\d+| ?\[[^\[\]]*\])$", re.DOTALL)
 # a part of a question has a number or a bracket behind; LimeSurvey repeats it before, as a code
 _NUMBERED = re.compile(r"(.*?\D)(\d+|[A-Z])")
 
@@ -112,17 +113,14 @@ def judges_by_name(sheet: Sheet, rows: views.View) -> list[Reading]:
 
 def judge_grid(sheet: Sheet, format_: str, asked: Sequence[str] = ()) -> list[Reading]:
     """Return columns of a judge and a question each, as rater1_fluency; of ``asked`` ones any."""
-    named = [n for n in sheet.names if set(map(_is_judge_word, names.words(n))) == {True, False}]
+    of_judges = {n: ["judge" in names.roles(word) for word in names.words(n)] for n in sheet.names}
+    named = [n for n in sheet.names if {*of_judges[n]} == {True, False}]
     named = [] if any(map(is_called_id, named)) else named  # these name the judges
     named = [n for n in named if is_answer(sheet[n]) and not NO_ANSWER & {*names.words(n)}]
     view = views.grid_view(sheet, asked or named)
     readings = read_view(view, format_, {"judge": ("each",)}) if view else []
     items = {str(r.expression("item")) for r in readings} & {*sheet.names}
     return readings if not has_questions(readings) and all(map(sheet.is_unique, items)) else []
-
-
-def _is_judge_word(word: str) -> bool:
-    return "judge" in names.roles(word)
 
 
 def _outcomes_by_judge(
@@ -161,10 +159,7 @@ def by_judge(
             by_each = {"each": tuple(columns), "judge": ("each",)}
             options = [Option(by_each | {"item": ("row",)}, EACH_ROW)]
             options += [Option(by_each | {"item": (n,)}) for n in rest]
-            text = (
-                f"looks like one column a judge ({columns[0]}, ...), but no column is the id of "
-                f"the item: none of {', '.join(rest)} is different in every row. Which is it?"
-            )
+            text = names.TEXTS["no_item"].format(columns[0], ", ".join(rest))
             raise NoJudgmentsError(text, question=Question("item", text, options))
         notes = ["no column names the items: the number of the row does"]
     is_fine = not answers.is_whole or len(answers.numbers) > MOST_LABELS
@@ -198,6 +193,18 @@ def _are_classes(answers: Column) -> bool:
     return answers.numeric_share == 1 and answers.low == -1
 
 
+def counted_judges(sheet: Sheet, counts: Reading) -> Reading | None:
+    """Return the columns of judges whose answers other columns count, where all are there."""
+    votes = str(counts.expression("votes")).replace("{k}", "{}")
+    counted = [votes.format(label) for label in counts.each.get("k", ())]
+    judges = [name for name in _alike(sheet) if name not in counted and sheet[name].n_blank]
+    n_filled = sum(sheet.codes(name) >= 0 for name in judges)
+    if not judges or {*counted} - {*sheet.names}:
+        return None
+    is_sum = (n_filled == sum(map(sheet.numbers, counted))).all()
+    return by_judge(sheet, judges, "", str(counts.expression("item"))) if is_sum else None
+
+
 def judge_matrix(sheet: Sheet) -> Reading | None:
     """Return a table of answers whose columns are judges, or questions to one person a row."""
     if len(sheet.names) > views.MOST_COLUMNS:
@@ -223,6 +230,8 @@ def judge_matrix(sheet: Sheet) -> Reading | None:
     item = item_ids(sheet, answers)
     if item is None and len(rest) == 1 and len(answers) > MOST_OPTIONS and sheet.is_unique(rest[0]):
         item = rest[0]
+    if item is None:  # nor does anything have a name
+        item = next((n for n in rest if NAMELESS.fullmatch(n) and sheet.is_unique(n)), None)
     if item is None and rest:
         return None
     has_blanks = (all if rest else any)(sheet[n].n_blank for n in answers)
@@ -238,10 +247,7 @@ def judge_matrix(sheet: Sheet) -> Reading | None:
         n for n in sheet.names
         if n in answers or (tuple(names.words(n)[:-1]) in starts and is_few(sheet[n]))
     )  # fmt: skip
-    told = (
-        f"looks like one row an item, with answers in {text}. Are these columns judges or "
-        "questions? If questions: who answered them?"
-    )
+    told = names.TEXTS["judges_or_questions"].format(text)
     is_rubric = any(names.WORDS["criteria"] & {*names.words(n)} for n in asked)
     if not is_rubric and all(sheet[n].is_whole for n in answers):
         votes = f'each: {{k: [{text}]}}, label: {{value: "{{k}}"}}, votes: "{{k}}"'
@@ -272,9 +278,17 @@ def person_form(sheet: Sheet) -> list[Reading]:
     questions = rated * (len(rated) > MOST_OPTIONS) or [
         n for n in sheet.names
         if n != person and is_few(sheet[n]) and sheet[n].n_distinct > 1
-        and not (NO_QUESTION | PERSONAL) & {*names.words(n)} and not names.roles(n).get("status")
+        and not is_of_person(n, PERSONAL) and not names.roles(n).get("status")
     ]  # fmt: skip
+    alike = _alike(sheet)  # beside which a role, or a place, is of the person
+    questions = alike if len(alike) > MOSTLY * len(questions) else questions
     return [survey(sheet, questions, person, "one row each")] if len(questions) > FEWEST else []
+
+
+def is_of_person(name: str, more: Set[str] = frozenset()) -> bool:
+    """Return whether a column asks about the person, or nothing: a sentence may ask of anything."""
+    words = names.words(name)
+    return bool((NO_QUESTION | more) & {*words}) and len(words) <= names.LONGEST_NAME
 
 
 def _is_once(column: Column) -> bool:
@@ -309,7 +323,7 @@ def _alike(sheet: Sheet) -> list[str]:
         name: re.sub(r"\d+", "#", name)
         for name in sheet.names if all(map(written_numbers.NUMBER.fullmatch, sheet[name].counts))
     }  # fmt: skip
-    forms = {form_of[name] for name in best if name in form_of} - {*best}
+    forms = {form_of[name] for name in best if name in form_of and not is_bare} - {*best}
     return [name for name in sheet.names if name in best or form_of.get(name) in forms]
 
 
@@ -317,7 +331,8 @@ def question_lines(questions: Sequence[str]) -> list[Line]:
     """Return the lines of questions in columns: a task each; parts of one question are items."""
     stems = [match[1] for q in questions if (match := ITEM_IN_NAME.match(q))]
     if stems and len(set(stems)) < len(questions):
-        task = {"value": "{question}", "match": f"{ITEM_IN_NAME.pattern[:-1]}?$"}
+        lines = "(?s)" * any("\n" in question for question in questions)
+        task = {"value": "{question}", "match": f"{lines}{ITEM_IN_NAME.pattern[:-1]}?$"}
         why = "the column without its number or bracket"
     elif len(questions) > 1 and len({re.sub(r"\d+", "", q) for q in questions}) == 1:
         task, why = {"value": re.sub(r"^[\W\d_]+", "", questions[0])}, "columns differ in numbers"

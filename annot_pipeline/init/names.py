@@ -15,6 +15,7 @@ VOCABULARY: dict[str, Any] = YAML(typ="safe").load(
 ROLES: dict[str, list[str]] = VOCABULARY["roles"]
 """Canonical field (or other role) to names, the likeliest first; letters and digits only."""
 
+TEXTS: dict[str, str] = VOCABULARY["texts"]
 WORDS = {what: frozenset(words) for what, words in VOCABULARY["words"].items()}
 """Words of columns and files, by what they say."""
 

@@ -42,7 +42,7 @@ from annot_pipeline.errors import ConfigError, Problem, first_of
 from annot_pipeline.init import names
 from annot_pipeline.init.answers import answer_as, kind_of
 from annot_pipeline.init.groups import Group
-from annot_pipeline.init.matrix import NO_QUESTION, is_few, question_lines
+from annot_pipeline.init.matrix import is_few, is_of_person, question_lines
 from annot_pipeline.init.optional_fields import read_times
 from annot_pipeline.init.questions import Line, NoJudgmentsError, Reading
 from annot_pipeline.init.readings import is_unmapped_note, read_view
@@ -155,7 +155,7 @@ class _Interpreter:
         if name := preset.get("not_repeated"):
             lists = [cell for cell in self.cells(name) if isinstance(cell, list)]
             yield all(len({*map(str, cell)}) == len(cell) for cell in lists)
-        yield sheet.names[0] == preset.get("first_column", sheet.names[0])
+        yield sheet.names[0] in preset.get("first_columns", sheet.names)
         yield not (preset.get("no_judge") and any("judge" in names.roles(n) for n in sheet.names))
 
     def readings(self) -> list[Reading]:
@@ -488,7 +488,7 @@ class _Interpreter:
 
         questions = []
         for name in sheet.names:
-            if name in besides or NO_QUESTION & {*names.words(name)} or name.endswith("_TEXT"):
+            if name in besides or is_of_person(name) or name.endswith("_TEXT"):
                 continue
             column = column_of(name)
             if is_few(column) and (column.n_distinct > 1 or len(column.filled) < 5):

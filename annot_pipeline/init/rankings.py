@@ -104,7 +104,8 @@ def ranks_seen(column: Column) -> str:
     summary = f"{len(ranks):,} different"
     if ranks:
         summary += f", {min(ranks):g} to {max(ranks):g}; lower is better"
-    wrong = {v: n for v, n in column.counts.items() if not _is_rank(v)}
+    fit = {v for v in column.counts if NUMBER.fullmatch(v) and float(v) in ranks}
+    wrong = {v: n for v, n in column.counts.items() if v not in fit}
     if wrong:
         text = ", ".join(f"{shorten(v)} ({n:,})" for v, n in list(wrong.items())[:SHOWN])
         more = f" and {len(wrong) - SHOWN:,} more" if len(wrong) > SHOWN else ""
@@ -116,19 +117,13 @@ def ranks_seen(column: Column) -> str:
 def rank_notes(column: Column) -> list[str]:
     """Return what people should do about ranks that cannot be read."""
     if any(not number.is_integer() and (2 * number).is_integer() for number in column.numbers):
-        return [
-            f"{column.name} holds half ranks, which are rejected: of ranks only the order counts, "
-            "so map them to whole numbers, say all to their doubles"
-        ]
+        return [names.TEXTS["half_ranks"].format(column.name)]
     return []
 
 
 def beyond(name: str) -> str:
     """Return what to know about numbers that are larger than rankings are long."""
-    return (
-        f"{name} goes beyond the number of outputs ranked together: taken for ranks with gaps, of "
-        f"which lower is better; if higher is better, score: {name} in place of rank"
-    )
+    return names.TEXTS["beyond_ranks"].format(name)
 
 
 def rank_doubts(sheet: Sheet, reading: Reading) -> list[str]:
@@ -172,7 +167,3 @@ def _ranks_several(
         for thing in things
         if thing.name not in (*group, column.name)
     )
-
-
-def _is_rank(value: str) -> bool:
-    return NUMBER.fullmatch(value) is not None and float(value).is_integer() and float(value) >= 0

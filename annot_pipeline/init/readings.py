@@ -186,7 +186,7 @@ class _Reader(Answers):
         items = [c for c in self.inputs().with_role("item") if c.n_distinct > 1]
         items = [c for c in items if not c.words & (OUTCOME_WORDS | CHOSEN)]
         likely = [*filled, *items, *self.choice.with_role("segment")]
-        key = [*pair, *self.judges]
+        key = [*pair, *(self.judges or [OVER] * (OVER in self.sheet.names))]
         n_once = self.sheet.combinations(*key) if key else 1
         if named or not (likely or self.judge):
             return named
@@ -233,9 +233,7 @@ class _Reader(Answers):
         if ranking:
             lines.append(ranking.line("ranking"))
         else:
-            self.notes.append(
-                "no ranking: what a judge says of one segment, or in one HIT, is one ranking"
-            )
+            self.notes.append(names.TEXTS["no_ranking"])
         return self._reading(answer, [*task, *lines], tasks)
 
     def _ordinary(self, pairing: Pairing) -> list[Reading]:
@@ -438,9 +436,7 @@ class _Reader(Answers):
     def _numbered_lines(self, choice: Choice) -> list[Line]:
         """Return where a judgment stands in its row, and which were made side by side."""
         lines: list[Line] = [("position", {"value": "{i}"}, "")]
-        self.notes.append(
-            "if scores mean no more than their order in a row: kind: ranking, under tasks"
-        )
+        self.notes.append(names.TEXTS["order_in_a_row"])
         base, everything = self.view.base, Choice(self.sheet).with_role("native_id")
         own = next((c for c in everything if base.is_unique(c.name)), None)
         if own:
@@ -469,10 +465,7 @@ class _Reader(Answers):
         )
         if is_apart and not {"trial", "hit"} & column.words:
             return True
-        reading.notes.append(
-            f"{column.name} is no position: outputs of one ranking that share a position are taken "
-            "for one identical output, and nothing says that these are"
-        )
+        reading.notes.append(names.TEXTS["no_position"].format(column.name))
         return False
 
     def _votes(self) -> Reading:

@@ -14,6 +14,7 @@ from annot_pipeline.init.comparisons import is_outcome
 from annot_pipeline.init.counts import vote_counts
 from annot_pipeline.init.matrix import (
     FEWEST,
+    counted_judges,
     each_by_option,
     has_questions,
     is_answer,
@@ -69,7 +70,7 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
         return read_view(rows, format_, by_role)
     error: NoJudgmentsError | None = None
     if not by_role and (counts := vote_counts(sheet)):
-        return [counts]
+        return [counted_judges(sheet, counts) or counts]
     if not by_role and (by_name := judge_grid(sheet, format_) or judges_by_name(sheet, rows)):
         return by_name
     try:
@@ -137,6 +138,8 @@ def _others(
 ) -> Iterator[list[Reading]]:
     """Yield the complete readings of other views."""
     for view in _views_with(sheet, named):
+        if view.shape == "numbered" and not _judges_parts(view):
+            continue  # batteries of questions: each holds answers, and none says to what
         try:
             readings = read_view(view, format_, by_role)
         except NoJudgmentsError:

@@ -309,11 +309,8 @@ def _refuse_title(lines: Sequence[str], delimiter: str) -> None:
     n = next((n for n, row in enumerate(rows) if sum(map(bool, row)) > TITLE_CELLS), 0)
     if n and len(rows[0]) > TITLE_CELLS + 1:
         header = ", ".join(rows[n])
-        raise UnusableError(
-            f"line {cells.index(rows[n]) + 1} looks like the header ({header}), below a title: "
-            f"delete the lines above it, or write the source by hand with options: {{columns: "
-            f"[{header}], skip_rows: {n + 1}}}"
-        )
+        line = cells.index(rows[n]) + 1
+        raise UnusableError(names.TEXTS["title"].format(line=line, header=header, skip=n + 1))
 
 
 def _missing_header(sample: Sample, n_columns: int) -> tuple[str, ...] | None:

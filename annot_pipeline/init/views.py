@@ -274,11 +274,32 @@ def rows_view(sheet: Sheet) -> View:
         paths = _paths_of(cells)
         if len(paths) <= VALUES_OFFERED:
             expressions |= {f"{name}.{path}": {"column": name, "json": path} for path in paths}
-    expressions |= _pairs_in_cells(sheet)
+    expressions |= _pairs_in_cells(sheet) | _chosen_options(sheet)
     expressions = {n: e for n, e in expressions.items() if n not in sheet.names}
-    taken = {e["column"] for e in expressions.values()}
+    taken = {n for e in expressions.values() for n in e.get("join", [e.get("column")])}
     rest = {name: numbers.get(name, name) for name in sheet.names if name not in taken}
     return View("rows", sheet, rest | expressions)
+
+
+def _chosen_options(sheet: Sheet) -> dict[str, Any]:
+    """Return a column for the flags of each question's options of which just one is set.
+
+    So MTurk writes radio buttons: Answer.tone.good, Answer.tone.bad.
+    """
+    flags: dict[str, list[str]] = {}
+    for name in sheet.names:
+        if {*map(str.lower, sheet[name].counts)} in ({"true", "false"}, {"false"}, {"true"}):
+            flags.setdefault(name.rpartition(".")[0], []).append(name)
+    chosen: dict[str, Any] = {}
+    for question, options in flags.items():
+        rows = [row.lower().split("-") for row in sheet.joined(*options)]
+        if question and len(options) > 1 and all(row.count("true") == 1 for row in rows):
+            bits = ["-".join(str(o == n).lower() for o in options) for n in options]
+            map_ = {
+                f"~^(?i:{b})$": n.rpartition(".")[2] for b, n in zip(bits, options, strict=True)
+            }
+            chosen[question] = {"join": options, "sep": "-", "map": map_}
+    return chosen
 
 
 def _pairs_in_cells(sheet: Sheet) -> dict[str, Any]:

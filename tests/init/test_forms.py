@@ -95,3 +95,73 @@ def test_time_taken_is_no_answer_of_a_hit(tmp_path: Path) -> None:
     header = ("HITId", "WorkerId", "AssignmentStatus", "Input.text", "Answer.time_in_minutes")
     with pytest.raises(OpenError, match="no column says what was answered"):
         guess_campaign([write_csv(tmp_path / "v.csv", [header, *rows])], tmp_path)
+
+
+def test_batteries_of_numbered_statements_are_questions_to_a_person(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    names = [f"{battery}{n}" for battery in ("A", "R", "CC") for n in range(1, 6)]
+    rows = [
+        (f"R{k:03d}", ["Staff", "Guest"][k % 2], k % 20, *((k + n) % 3 + 3 for n in range(15)))
+        for k in range(40)
+    ]
+    header = ("respondent_id", "role", "years_experience", *names)
+    actual = guess(write_csv(tmp_path / "survey.csv", [header, *rows]))
+    assert actual.fields()["judge"] == "respondent_id"
+    assert actual.used("item") == {(name,) for name in names}
+
+
+def test_a_sentence_may_ask_of_comments_or_time(tmp_path: Path, guess: Guesses) -> None:
+    asked = "Do you write a comment when you read such papers on paper?"
+    more = {"What_is_your_username?": lambda k: f"user{k}", asked: lambda k: k % 2}
+    actual = guess(write(tmp_path / "form.csv", responses(14, **more)))
+    assert (asked,) in actual.used("task")
+
+
+def test_forms_in_other_languages_with_headings_of_several_lines(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    options, scale = ("sunny", "cloudy"), ("low", "middle", "high")
+    rows = [
+        {"Horodateur": f"10/01/2024 15:4{k}:59"}
+        | {f"How sure are you?\n\nChoose one. [{o}]": scale[(k + len(o)) % 3] for o in options}
+        for k in range(9)
+    ]
+    actual = guess(write(tmp_path / "form.csv", rows))
+    assert actual.used("task") == {("How sure are you?\n\nChoose one.",)}
+    assert len(actual.used("item")) == 2
+    assert len(actual.used("judge")) == 9
+
+
+def mturk(answers: Callable[[int], dict[str, object]], n: int = 30) -> list[dict[str, Any]]:
+    return [
+        {"HITId": f"H{k // 3}", "WorkerId": f"W{k % 6}", "AssignmentId": f"A{k}"}
+        | {"AssignmentStatus": "Approved", "WorkTimeInSeconds": 60 + k, "Input.id": f"i{k // 3}"}
+        | answers(k)
+        for k in range(n)
+    ]
+
+
+def test_seconds_within_those_of_the_assignment_are_no_answer(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    rows = mturk(lambda k: {"Answer.ee": 7.125 + k, "Answer.valid": k % 5 - 2})
+    actual = guess(write(tmp_path / "batch.csv", rows))
+    assert "Answer.valid" in actual.fields().values()
+    assert "Answer.ee (30 different)" in actual.notes
+    rows = mturk(lambda k: {"Answer.ee": 97.125 + k, "Answer.valid": k % 5 - 2})
+    assert "score: Answer.ee" in guess_campaign([write(tmp_path / "b2.csv", rows)], tmp_path)
+
+
+def test_radio_buttons_of_a_hit_are_one_question(tmp_path: Path, guess: Guesses) -> None:
+    tones = ("bad", "fair", "good")
+
+    def answers(k: int) -> dict[str, object]:
+        chosen = (k // 3 + k % 2) % 3
+        flags = {f"Answer.tone.{t}": str(n == chosen).lower() for n, t in enumerate(tones)}
+        return flags | {"Answer.age.young": str(k % 2 > 0), "Answer.age.old": str(k % 2 < 1)}
+
+    actual = guess(write(tmp_path / "batch.csv", mturk(answers)))
+    assert actual.used("label") == {(tone,) for tone in tones}
+    assert actual.used("item") == {(f"i{k}",) for k in range(10)}
+    assert "Answer.age (2 different)" in actual.notes  # the worker's own

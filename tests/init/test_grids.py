@@ -205,3 +205,37 @@ def test_rows_of_bare_numbers_may_be_people_who_answered_each_column(
     actual = guess(path, **{role: ",".join(names) for role, names in chosen.by_role.items()})
     assert len(actual.used("item")) == 30
     assert len(actual.used("judge")) == 12
+
+
+def test_what_won_by_judge_and_criterion_beside_the_number_of_a_file(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    """1s and 2s say no side: they are called an id."""
+    draw = random.Random(3)
+    kinds = ("human", "mt", "edited")
+    rows = []
+    for n in range(60):
+        a, b = draw.sample(kinds, 2)
+        rows.append((f"{n % 2 + 1}s", n, *(draw.choice((a, b, "tie")) for _ in range(4)), a, b))
+    judged = ("fluency_rater1", "fluency_rater2", "adequacy_rater1", "adequacy_rater2")
+    header = ("file_id", "line", *judged, "A_origin", "B_origin")
+    actual = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    fields = actual.fields()
+    assert (fields["system_a"], fields["system_b"]) == ("A_origin", "B_origin")
+    assert fields["winner"] == "{question}_{rater}"
+    assert actual.used("judge") == {("rater1",), ("rater2",)}
+
+
+def test_raters_without_a_header_beside_a_score_of_theirs(tmp_path: Path) -> None:
+    draw = random.Random(4)
+    rows = []
+    for n in range(1, 81):
+        said = [float(draw.randrange(11)) for _ in range(5)]
+        rows.append(
+            (n, f"word{n % 50}", f"term{n % 61}", round(sum(said) / 5 - n / 1000, 3), *said)
+        )
+    path = write_csv(tmp_path / "v.txt", rows)
+    with pytest.raises(OpenError) as caught:
+        guess_campaign([path], tmp_path)
+    first = caught.value.questions[0].options[0].by_role
+    assert first == {"each": ("c5", "c6", "c7", "c8", "c9"), "judge": ("each",)}

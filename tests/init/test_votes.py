@@ -87,3 +87,24 @@ def test_hostile_classes_stay_data(tmp_path: Path) -> None:
     text = 'id,"n_{k}: [x]","n_#\'quote""",n_yes\na,4,1,0\nb,0,3,1\n'
     rows = stage_file(guess(tmp_path, text)).rows("label_distributions")
     assert {row["label"] for row in rows} == {"{k}: [x]", "#'quote\"", "yes"}
+
+
+def test_how_many_gave_the_majority_is_no_label(tmp_path: Path) -> None:
+    rows = [f"i{n},{n % 4},{3 - n % 4},{max(n % 4, 3 - n % 4)}" for n in range(12)]
+    folder = guess(tmp_path, "id,votes_yes,votes_no,num_majority_votes\n" + "\n".join([*rows, ""]))
+    [source] = load_campaign(folder).settings.sources
+    assert source.each == {"k": ("yes", "no")}
+
+
+def test_columns_of_the_judges_whom_others_count(tmp_path: Path) -> None:
+    header = "case_id,gold,label_1,label_2,label_3,label_4,count_yes,count_no"
+    rows = []
+    for n in range(20):
+        said = ["yes" if (n + k) % 3 else "no" for k in range(4)]
+        said[n % 4] = ""
+        rows.append(",".join([f"i{n}", "yes", *said, *(str(said.count(v)) for v in ("yes", "no"))]))
+    folder = guess(tmp_path, "\n".join([header, *rows, ""]))
+    [source] = load_campaign(folder).settings.sources
+    assert source.each == {"rater": ("label_1", "label_2", "label_3", "label_4")}
+    assert "votes" not in source.fields
+    assert {"item", "judge", "label", "truth"} <= {*source.fields}
