@@ -323,9 +323,7 @@ def test_everything_is_there_without_scripts(browser, reports):
         assert page.locator("#doubt tbody tr").count() > 3
         assert page.locator("#method summary").count() == 3
         assert page.locator("button, input, select").count() == 0
-        missing = page.locator(
-            "details .figures:not(:has(svg)) noscript"
-        ).all_text_contents()
+        missing = page.locator("details .figures:not(:has(svg)) noscript").all_text_contents()
         assert {*map(str.strip, missing)} == {"These figures need scripts."}
 
 
