@@ -195,13 +195,14 @@ def _are_classes(answers: Column) -> bool:
 
 def counted_judges(sheet: Sheet, counts: Reading) -> Reading | None:
     """Return the columns of judges whose answers other columns count, where all are there."""
-    votes = str(counts.expression("votes")).replace("{k}", "{}")
-    counted = [votes.format(label) for label in counts.each.get("k", ())]
+    votes = str(counts.expression("votes"))
+    counted = [votes.replace("{k}", label) for label in counts.each.get("k", ())]
     judges = [name for name in _alike(sheet) if name not in counted and sheet[name].n_blank]
-    n_filled = sum(sheet.codes(name) >= 0 for name in judges)
     if not judges or {*counted} - {*sheet.names}:
         return None
-    is_sum = (n_filled == sum(map(sheet.numbers, counted))).all()
+    filled = [(sheet.codes(name) >= 0) * -1.0 for name in judges]
+    rows = zip(*map(sheet.numbers, counted), *filled, strict=True)
+    is_sum = all(sum(row) == 0 for row in rows)
     return by_judge(sheet, judges, "", str(counts.expression("item"))) if is_sum else None
 
 
@@ -230,8 +231,7 @@ def judge_matrix(sheet: Sheet) -> Reading | None:
     item = item_ids(sheet, answers)
     if item is None and len(rest) == 1 and len(answers) > MOST_OPTIONS and sheet.is_unique(rest[0]):
         item = rest[0]
-    if item is None:  # nor does anything have a name
-        item = next((n for n in rest if NAMELESS.fullmatch(n) and sheet.is_unique(n)), None)
+    item = item or next((n for n in rest if NAMELESS.fullmatch(n) and sheet.is_unique(n)), None)
     if item is None and rest:
         return None
     has_blanks = (all if rest else any)(sheet[n].n_blank for n in answers)
