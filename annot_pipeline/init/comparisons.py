@@ -201,7 +201,6 @@ def comparison(
     outcomes += [
         c for c in choice.offered()
         if c not in outcomes and c.name not in compared and len(c.counts) > 1
-        and not is_called_id(c.name)
         and (_says_sides_alone(c, things[0]) or _named(sheet, things[:1], c))
     ]  # fmt: skip
     rows = compared_rows(sheet, (things[0].first, things[0].second))
@@ -366,10 +365,10 @@ def _likelihood(
 
 
 def _says_sides_alone(column: Column, pair: Pair) -> bool:
-    """Return whether each answer is a side, or a tie, in words; or whether one side won."""
+    """Return whether answers, of no id, are sides or ties in words; or whether one side won."""
     sides, unknown = outcomes_of(without_abstentions(column), pair)
     are_sides = {"a", "b"} <= {*sides.values()} and not unknown and not column.numeric_share
-    return are_sides or bool(_whether(column, pair))
+    return not is_called_id(column.name) and (are_sides or bool(_whether(column, pair)))
 
 
 def _are_systems(sheet: Sheet, pair: Pair) -> bool:
