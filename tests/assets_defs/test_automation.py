@@ -334,6 +334,7 @@ def test_the_same_failure_is_told_once_and_its_end_once(tmp_path):
     assert "published v0001" in end.message
 
 
+@pytest.mark.slow
 def test_a_night_that_fails_by_the_same_gate_is_told_once_whatever_it_brings(tmp_path):
     """The next night brings an export, and fails again by what nobody has corrected yet."""
     campaign = write_campaign(tmp_path / "small", rows=ROWS + ",w1,a\n" * 9)

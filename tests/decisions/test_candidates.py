@@ -116,6 +116,7 @@ def test_a_stopped_build_says_how_to_leave_out_the_export_that_is_new(campaign, 
     assert [source["name"] for source in release.manifest["sources"]] == ["exports/a.csv"]
 
 
+@pytest.mark.slow
 def test_of_a_source_that_excludes_exports_the_element_of_the_list_is_named(campaign):
     settings = json.loads((campaign / "campaign.yaml").read_text())
     settings["sources"][0]["exclude"] = [{"digest": "0123456789ab", "because": "a flood"}]
@@ -136,6 +137,7 @@ def test_of_a_source_that_excludes_exports_the_element_of_the_list_is_named(camp
     assert names == ["exports/a.csv"]
 
 
+@pytest.mark.slow
 def test_only_one_of_several_exports_of_a_source_gets_the_whole_line(campaign):
     (campaign / "exports" / "c.csv").write_text((campaign / "exports" / "b.csv").read_text())
     error = str(stopped(campaign))
@@ -143,6 +145,7 @@ def test_only_one_of_several_exports_of_a_source_gets_the_whole_line(campaign):
     assert error.count("add to its source: {digest") == 1
 
 
+@pytest.mark.slow
 def test_an_export_that_a_release_has_is_named_where_a_gate_names_its_judges(tmp_path):
     """A release of other settings, which let the export pass, has read it."""
     rows = [(i, j, "ab"[(i + (i + 7 * j) % 9 // 8) % 2]) for i in range(80) for j in range(4)]
@@ -165,6 +168,7 @@ def test_an_export_that_a_release_has_is_named_where_a_gate_names_its_judges(tmp
     assert ALL_NOTE not in error
 
 
+@pytest.mark.slow
 def test_lines_that_exclude_every_export_say_so(campaign):
     (campaign / "exports" / "a.csv").write_text(EXPORT.replace("a\n", "b\n", 1))
     assert str(stopped(campaign)).count(ALL_NOTE) == 2
@@ -178,6 +182,7 @@ def test_lines_that_exclude_every_export_say_so(campaign):
     assert ALL_NOTE not in line  # the export before is read then
 
 
+@pytest.mark.slow
 def test_the_first_build_that_is_stopped_names_no_export_to_leave_out(tmp_path):
     (tmp_path / "exports").mkdir()
     settings = SETTINGS | {"gates": {"rejected_share": {"error": 0.0}}}
@@ -434,6 +439,7 @@ def test_candidates_that_stay_are_listed_with_commands_that_work(campaign, capsy
     assert run in status(load_campaign(campaign))["other_candidates"]
 
 
+@pytest.mark.slow
 def test_status_names_no_command_for_a_candidate_that_is_gone(campaign, capsys):
     publish = "annot publish"
     stopped(campaign)
@@ -446,6 +452,7 @@ def test_status_names_no_command_for_a_candidate_that_is_gone(campaign, capsys):
     assert publish not in said
 
 
+@pytest.mark.slow
 def test_commands_say_paths_from_where_the_user_stands(campaign, capsys, monkeypatch):
     monkeypatch.chdir(campaign.parent)
     name = campaign.name

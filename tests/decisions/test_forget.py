@@ -131,6 +131,7 @@ def test_trace_says_that_rows_are_counted_without_the_person(forgetful, capsys):
     assert json.loads(capsys.readouterr().out)["forgotten_people"] == 1
 
 
+@pytest.mark.slow
 def test_releases_that_are_gone_with_a_person_are_not_called_pruned(campaign, capsys):
     forgotten(campaign)
     assert main(["releases", str(campaign)]) == 0
@@ -148,6 +149,7 @@ def test_releases_that_are_gone_with_a_person_are_not_called_pruned(campaign, ca
     assert "  v0003 (pruned)  " in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_file_that_had_rows_of_the_person_only_is_not_warned_of(campaign):
     (campaign / "exports" / "c.csv").write_text(f"item,judge,label\nk1,{PERSON},b\n")
     (campaign / "exports" / "d.csv").write_text("item,judge,label\n")
@@ -158,6 +160,7 @@ def test_a_file_that_had_rows_of_the_person_only_is_not_warned_of(campaign):
     assert detail == "exports/d.csv"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leave", ["forget", "prune"])
 def test_status_names_no_diff_with_a_release_that_is_gone(campaign, leave):
     """All labels are others: the gate says to look at the diff, where there is one."""
@@ -267,6 +270,7 @@ def test_a_person_of_an_excluded_export_that_was_never_built_is_forgotten(campai
         forgotten(campaign, "nobody.at.all")
 
 
+@pytest.mark.slow
 def test_an_excluded_export_that_names_the_person_in_a_text_stops_no_forgetting(campaign):
     text = f"item,judge,label,note\nk3,{PERSON},a,\nk3,w0,a,as {PERSON} says\n"
     (campaign / "exports" / "c.csv").write_text(text)
@@ -315,6 +319,7 @@ def test_a_gate_accepted_for_the_newest_release_stops_no_forgetting(campaign):
     assert named_in(campaign, PERSON) == []
 
 
+@pytest.mark.slow
 def test_a_stopped_forgetting_names_all_gates_and_only_the_export_that_is_new(campaign):
     """Also the gate that it would accept itself; exports without the person's rows are not new."""
     gates = {"rejected_share": {"error": 0.0}, "certain_share": {"error": -1.0, "minimum": 1}}
@@ -563,6 +568,7 @@ def test_a_copy_that_is_not_read_as_the_rest_is_refused(campaign, monkeypatch, w
     assert not (campaign / "store" / "forgotten.json").exists()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_name_in_an_export_without_rows_of_the_person_is_refused(campaign, packed):
     text = f"item,judge,label,note\nk3,w0,a,as {PERSON} says\n"
@@ -583,6 +589,7 @@ def test_a_name_in_an_export_without_rows_of_the_person_is_refused(campaign, pac
     assert not (campaign / "store" / "forgotten.json").exists()
 
 
+@pytest.mark.slow
 def test_names_that_look_like_that_of_the_person_are_told(campaign, capsys):
     """By pseudonym: they may be somebody else's."""
     alike = {"Dora.Green": "case", "\uff44ora.green": "width", "dora.greenwood": "within"}
@@ -634,6 +641,7 @@ def test_a_name_is_seen_in_any_encoding_and_behind_escapes(tmp_path, form):
         forgotten(folder, name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["", ".gz"])
 def test_an_export_of_the_person_alone_without_a_header_loses_all_rows(tmp_path, ending):
     """What was left was empty, which meant that the export has no rows of the person."""
@@ -741,6 +749,7 @@ def test_reasons_that_name_the_person_leave_the_log_and_its_chain_is_whole(campa
     assert named_in(campaign, PERSON) == []
 
 
+@pytest.mark.slow
 def test_reasons_of_pins_leave_out_a_short_name_too(campaign):
     """A word of its own: in other texts a short name is there by chance."""
     loaded = load_campaign(campaign)

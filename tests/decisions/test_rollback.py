@@ -123,6 +123,7 @@ def test_a_digest_that_excludes_no_export_is_told(campaign):
     assert not [message for message in messages if "no export has" in message]
 
 
+@pytest.mark.slow
 def test_build_and_status_name_the_file_that_is_excluded_no_more(campaign, capsys):
     """Also a build that publishes, which shows the warnings of the release."""
     back(campaign)
@@ -142,6 +143,7 @@ def test_build_and_status_name_the_file_that_is_excluded_no_more(campaign, capsy
     assert f"warn: exclude: no export has the digest {digest[:16]} (exports/b.csv)" in out
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("is_edited", [False, True])
 def test_rows_that_where_leaves_out_have_not_vanished(campaign, is_edited):
     """Unless the export is another one: then it may be that nobody meant to leave them out."""

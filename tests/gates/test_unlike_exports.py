@@ -176,6 +176,7 @@ def test_a_first_build_names_its_shuffled_export(stage_campaign):
     assert gate(stage_campaign(exports), "unlike_exports").level == "pass"
 
 
+@pytest.mark.slow
 def test_some_hard_items_stop_no_build(start_campaign, stage_campaign):
     """In half of 20 new items all judges differ: agreement falls by .64 +- .47 of that before."""
     rng = random.Random(1)
