@@ -117,6 +117,7 @@ class Pages:
             running = pool.submit(self.listed, "judgments", version, named, 0)
             classes = self._rows("item", version, "labels label_distributions prevalence", named)
             texts = self._rows("texts", version, "items", {"names": [item, *item.split(" | ")]})
+            scores = [] if classes else self.listed("scored", version, named, 0)
         judgments = running.result()
         if not classes and not judgments:
             problem = Problem(f"{task}/{item}", "no judgment is about it")
@@ -125,7 +126,6 @@ class Pages:
         lines = self._lines(version, places)
         for row in judgments:
             row["line"] = lines.get(place_of(row))
-        scores = [] if classes else self.listed("scored", version, named, 0)
         return {"classes": classes, "texts": texts, "judgments": judgments, "scores": scores}
 
     def _lines(self, version: str, places: Iterable[Place]) -> dict[Place, int]:
