@@ -288,13 +288,13 @@ def _chosen_options(sheet: Sheet) -> dict[str, Any]:
     """
     flags: dict[str, list[str]] = {}
     for name in sheet.names:
-        if {*map(str.lower, sheet[name].counts)} in ({"true", "false"}, {"false"}, {"true"}):
+        if "." in name and set() < {*map(str.lower, sheet[name].counts)} <= {"true", "false"}:
             flags.setdefault(name.rpartition(".")[0], []).append(name)
     chosen: dict[str, Any] = {}
     for question, options in flags.items():
-        rows = [row.lower().split("-") for row in sheet.joined(*options)]
-        if question and len(options) > 1 and all(row.count("true") == 1 for row in rows):
-            bits = ["-".join(str(o == n).lower() for o in options) for n in options]
+        bits = ["-".join(str(o == n).lower() for o in options) for n in options]
+        rows = {*map(str.lower, sheet.joined(*options))}
+        if len(options) > 1 and set() < rows <= {*bits}:
             map_ = {
                 f"~^(?i:{b})$": n.rpartition(".")[2] for b, n in zip(bits, options, strict=True)
             }

@@ -165,3 +165,12 @@ def test_radio_buttons_of_a_hit_are_one_question(tmp_path: Path, guess: Guesses)
     assert actual.used("label") == {(tone,) for tone in tones}
     assert actual.used("item") == {(f"i{k}",) for k in range(10)}
     assert "Answer.age (2 different)" in actual.notes  # the worker's own
+
+
+def test_flags_of_which_several_are_set_are_no_radio_buttons(tmp_path: Path) -> None:
+    rows = mturk(lambda k: {f"Answer.tone.{t}": str(k % (n + 2) == 0) for n, t in enumerate("abc")})
+    path = write(tmp_path / "batch.csv", rows)
+    assert "sep:" not in guess_campaign([path], tmp_path)
+    blank = [row | {"WorkTimeInSeconds": "", "Answer.tone.a": "", "Answer.s": n / 7}
+             for n, row in enumerate(rows)]  # fmt: skip
+    assert "Answer.s" in guess_campaign([write(tmp_path / "blank.csv", blank)], tmp_path)
