@@ -247,11 +247,11 @@ def judge_matrix(sheet: Sheet) -> Reading | None:
         n for n in sheet.names
         if n in answers or (tuple(names.words(n)[:-1]) in starts and is_few(sheet[n]))
     )  # fmt: skip
-    told = names.TEXTS["judges_or_questions"].format(text)
+    ask = names.TEXTS["judges_or_questions"].format(text)
     is_rubric = any(names.WORDS["criteria"] & {*names.words(n)} for n in asked)
     if not is_rubric and all(sheet[n].is_whole for n in answers):
         votes = f'each: {{k: [{text}]}}, label: {{value: "{{k}}"}}, votes: "{{k}}"'
-        told += f" Or counts of votes? Then {votes}"
+        ask += f" Or counts of votes? Then {votes}"
     role = "score" if all(has_steps(sheet[n]) for n in asked) else "label"
     by_row = role if rest else "each"  # of which nothing else says what was judged
     grid = views.grid_view(sheet, asked)
@@ -265,7 +265,7 @@ def judge_matrix(sheet: Sheet) -> Reading | None:
     ]
     if is_rubric and not grid:
         options = [*options[-2:], *options[:-2]]
-    raise NoJudgmentsError(told, question=Question("judge", told, options))
+    raise NoJudgmentsError(ask, question=Question("judge", ask, options))
 
 
 def person_form(sheet: Sheet) -> list[Reading]:

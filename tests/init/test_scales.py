@@ -142,6 +142,6 @@ def test_a_scale_of_both_signs_ends_where_answers_do(tmp_path: Path, guess: Gues
 def test_a_few_ratings_of_one_judge_are_scores_though_a_step_is_missing(
     tmp_path: Path, guess: Guesses
 ) -> None:
-    given = (1, 3, 5, 2, 2, 2, 5, 3, 2, 2)
-    rows = [("output_id", "rater_id", "rating"), *((n, "R1", r) for n, r in enumerate(given, 1))]
+    ratings = (1, 3, 5, 2, 2, 2, 5, 3, 2, 2)
+    rows = [("output_id", "rater_id", "rating"), *((n, "R1", r) for n, r in enumerate(ratings, 1))]
     assert guess(write_csv(tmp_path / "v.csv", rows)).fields()["score"] == "rating"

@@ -250,8 +250,8 @@ def test_names_of_a_wide_layer_are_not_cut():
     edges = [(n, 4, 1) for n in range(4)]
     figure = graph(names, edges)
     for text in (t for p in figure.parts("output") for t in p.iter(f"{SVG}text")):
-        left = float(text.attrib["transform"].removeprefix("translate(").split()[0])
-        assert 0 < left < left + px_of(text.text, size=SMALL) < figure.width, text.text
+        start = float(text.attrib["transform"].removeprefix("translate(").split()[0])
+        assert 0 < start < start + px_of(text.text, size=SMALL) < figure.width, text.text
 
 
 TABLE_2 = {
