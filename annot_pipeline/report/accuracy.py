@@ -54,8 +54,7 @@ def accuracies(label_counts: Sequence[Mapping[str, Any]]) -> list[Accuracy]:
     for row in label_counts:
         if row["right"] is None:
             continue
-        sure = row["certain"] or row["adjudicated"]
-        for which in ("all", *["certain or decided"] * sure):
+        for which in ("all", *["certain or decided"] * (row["certain"] or row["adjudicated"])):
             n[row["task"], which] += row["n"]
             right[row["task"], which] += row["n"] * row["right"]
     return [Accuracy(*key, n[key], right[key]) for key in sorted(n)]

@@ -155,9 +155,7 @@ def effort_figures(adequacy: Mapping[str, Row]) -> list[Drawn]:
                 {
                     "outputs": effort["n_outputs"],
                     "collapsed": effort["n_outputs"] - effort["n_vertices"],
-                    "by_reference": effort["n_by_reference"],
-                    "by_spread": effort["n_by_spread"],
-                    "asked": effort["n_asked"],
+                    **{k: effort[f"n_{k}"] for k in ("by_reference", "by_spread", "asked")},
                 }
             ),
         )

@@ -325,6 +325,11 @@ def test_everything_is_there_without_scripts(browser, reports):
         assert page.locator("button, input, select").count() == 0
         missing = page.locator("details .figures:not(:has(svg)) noscript").all_text_contents()
         assert {*map(str.strip, missing)} == {"These figures need scripts."}
+        page.add_style_tag(content="details::details-content { content-visibility: visible }")
+        above = """all => all.map(e => e.getBoundingClientRect().bottom
+            <= e.parentElement.querySelector("figcaption").getBoundingClientRect().top)"""
+        sentences = page.locator("details .figures:not(:has(svg)) noscript")
+        assert all(sentences.evaluate_all(above)), "not beside the titles"
 
 
 LUMINANCE = """all => {

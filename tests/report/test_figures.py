@@ -26,9 +26,11 @@ from annot_pipeline.report.figures import (
     segment_graph_svg,
     win_matrix_svg,
 )
-from annot_pipeline.report.figures.base import SMALL, px_of
+from annot_pipeline.report.figures.base import BLUE, SMALL, px_of
+from annot_pipeline.report.figures.certainty_bands import certainty_svg
 from annot_pipeline.report.figures.judge_control import MOST_JUDGES
-from annot_pipeline.report.figures.records_by_fate import records_by_fate_svg
+from annot_pipeline.report.figures.plot import NARROWEST
+from annot_pipeline.report.figures.records_by_fate import COLORS, records_by_fate_svg
 from tests.report.figure_reader import SVG, Figure, figures_of
 
 NAN = float("nan")
@@ -254,6 +256,18 @@ def test_names_of_a_wide_layer_are_not_cut():
         assert 0 < start < start + px_of(text.text, size=SMALL) < figure.width, text.text
 
 
+@pytest.mark.parametrize("n", [5, 9, 12, 30])
+def test_a_graph_of_many_outputs_of_one_rank_fits_a_phone(n):
+    """It was 407 to 556 px wide at 12 systems."""
+    names = [f"online-system-{k}.en-de" for k in range(n)]
+    figure = graph(names, [(0, k, 1) for k in range(1, n)], segment="segment " * 20)
+    assert figure.width <= NARROWEST
+    assert figure.words("output")[2::3] == ["rank 1"] + ["rank 2"] * (n - 1)
+    places = {p.attrib["transform"] for e in figure.parts("output") for p in e.iter(f"{SVG}text")}
+    assert len(places) == 3 * n, "no two stand on each other"
+    assert px_of(*figure.words("title")) < figure.width
+
+
 TABLE_2 = {
     "outputs": 11_292, "collapsed": 4_622, "unique": 6_670, "by_reference": 2_372,
     "by_spread": 668, "asked": 3_630,
@@ -355,6 +369,24 @@ def blend(color: str, ground: str, opacity: float) -> str:
     return "#" + "".join(f"{round(opacity * a + (1 - opacity) * b):02x}" for a, b in pairs)
 
 
+def contrast(color: str, ground: str, opacity: str | float = 1.0) -> float:
+    drawn = luminance(blend(color, ground, float(opacity)))
+    light, dark = sorted([drawn, luminance(ground)], reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_bars_stand_out_from_the_page():
+    """Those of "vertices", "not answered" and records that were not asked for did not."""
+    records = {("e", fate): 9 for fate in COLORS}
+    for svg in (effort_saved_svg(TABLE_2 | {"asked": 3_000}), records_by_fate_svg(records)):
+        fills = re.findall(r'style="fill: ?(#\w{6})(?:; ?(?:fill-)?opacity: ?([\d.]+))?', svg)
+        assert len(fills) > 4
+        for ground in ("#ffffff", "#14171b"):
+            assert min(contrast(color, ground, share or 1) for color, share in fills) >= 3, fills
+    outline = certainty_svg(["t"], [[1, 1, 0, 0, 0, 0]], [2], [0])
+    assert f"stroke: {BLUE}" in outline
+
+
 @pytest.mark.parametrize("kind", ["ranking", "accuracy", "reliability", "agreement"])
 def test_intervals_stand_out_from_the_page(kind):
     """3:1, in the light and in the dark: they say how sure a figure is."""
@@ -373,6 +405,4 @@ def test_intervals_stand_out_from_the_page(kind):
         color = re.search(r"stroke: ?(#\w{6}|currentColor)", style)[1]
         color = ink if color == "currentColor" else color
         opacity = re.search(r"stroke-opacity: ?([\d.]+)", style)
-        drawn = luminance(blend(color, ground, float(opacity[1]) if opacity else 1.0))
-        light, dark = sorted([drawn, luminance(ground)], reverse=True)
-        assert (light + 0.05) / (dark + 0.05) >= 3, style
+        assert contrast(color, ground, opacity[1] if opacity else 1.0) >= 3, style

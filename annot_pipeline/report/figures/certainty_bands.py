@@ -75,6 +75,8 @@ def certainty_svg(
                 range(len(names)), shares[:, band], 0.65, starts[:, band], color=FILLS[band],
                 label=NAMES[band],
             )  # fmt: skip
+        # an outline, as the lightest fills are near the colour of the page
+        plot.ax.barh(range(len(names)), shares.sum(axis=1), 0.65, color="none", edgecolor=BLUE)
         plot.ax.set_xlim(0, 100)
         key_above(plot.ax, 3)
         for row in np.flatnonzero(totals).tolist():

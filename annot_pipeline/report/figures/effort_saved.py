@@ -50,10 +50,10 @@ def effort_saved_svg(counts: Mapping[str, int]) -> str:
     steps: list[tuple[str, int, int, Color, str]] = [
         ("outputs", 0, outputs, GREY, f"{outputs:,}"),
         ("equal outputs", unique, collapsed, GREY, _share(-collapsed, outputs)),
-        ("vertices", 0, unique, (BLUE, 0.35), f"{unique:,}"),
+        ("vertices", 0, unique, BLUE, f"{unique:,}"),
         ("by reference", inferred, by_reference, GREEN, _share(-by_reference, unique)),
         ("by spread", inferred - by_spread, by_spread, VERMILLION, _share(-by_spread, unique)),
-        *([("not answered", n_asked, rest, (GREY, 0.4), _share(-rest, unique))] if rest else []),
+        *([("not answered", n_asked, rest, GREY, _share(-rest, unique))] if rest else []),
         ("asked", 0, n_asked, BLUE, _share(n_asked, outputs)),
     ]  # fmt: skip
     saved = f"{100 * (1 - n_asked / outputs):.2f}% of asking about every output was saved."

@@ -11,7 +11,7 @@ from annot_pipeline.report.figures.remembered import remembered
 COLORS = {
     "used": BLUE, "control": GREEN, "adjudication": VIOLET, "judge_failed": PURPLE,
     "measured": "#0072a0", "superseded": "#b26a00", "duplicate": GREY, "rejected": VERMILLION,
-    "filtered": "#8a8a8a", "not_asked": "#b0b0b0", "unscored": "#9a6a8a",
+    "filtered": "#8a8a8a", "not_asked": "#6f8b1f", "unscored": "#9a6a8a",
 }  # fmt: skip
 """By fate."""
 

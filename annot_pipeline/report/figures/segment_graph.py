@@ -17,6 +17,10 @@ MEANING = (
 )
 
 
+ABREAST = 4
+"""Outputs in a row: more of one rank take several rows, or a phone would not show them whole."""
+
+
 @remembered
 def segment_graph_svg(
     names: Sequence[object],
@@ -63,22 +67,23 @@ def segment_graph_svg(
         return nothing_svg("segment-graph", "the segment has no outputs")
     pairs = sorted({(a, b, o) if o > 0 or (o == 0 and a < b) else (b, a, -o) for a, b, o in edges})
     contradicts = {component[a] for a, b, o in pairs if o and component[a] == component[b]}
-    layers = np.unique(ranks, return_inverse=True)[1]
-    x = np.zeros(n)
-    for layer in range(layers.max() + 1):
-        members = np.flatnonzero(layers == layer)
-        members = members[np.lexsort((members, component[members]))]
-        x[members] = np.arange(members.size) - (members.size - 1) / 2 + 0.17 * (layer % 2)
+    by_rank = np.lexsort((component, ranks))
+    ranked = np.split(by_rank, np.flatnonzero(np.diff(ranks[by_rank])) + 1)
+    x, layers = np.zeros(n), np.zeros(n, np.int64)
+    rows = (row for own in ranked for row in np.array_split(own, -(-own.size // ABREAST)))
+    for layer, row in enumerate(rows):
+        x[row] = np.arange(row.size) - (row.size - 1) / 2 + 0.17 * (layer % 2)
+        layers[row] = layer
     across, minus = x.max() - x.min() + 1, str.maketrans("-", "\u2212")
     room = (NARROWEST - 32) / across - 26
     labels = [
-        f"{short(name, max(8, room / px_of('x', size=SMALL)))}\n"
+        f"{short(name, max(7, room / px_of('x', size=SMALL)))}\n"
         f"f {str(own).translate(minus)}\nrank {own_rank}"
         for name, own, own_rank in zip(names, f.tolist(), ranks.tolist(), strict=True)
     ]
     column = 26 + px_of(*(label.split("\n")[0] for label in labels), "rank 00", size=SMALL)
     width, height = column * across, 84.0 * (layers.max() + 1)
-    title = "" if segment is None else short(segment, 60)
+    title = "" if segment is None else short(segment)
     order = ", ".join(label.replace("\n", " ") for label in labels)
     description = f"Comparisons of segment {title} and ranks by dominance: {order}"
     with new_plot("segment-graph", max(width, NARROWEST - 32), height, description, notes=[MEANING],
