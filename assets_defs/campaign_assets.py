@@ -104,6 +104,11 @@ class CampaignKey(str):
         return relative_paths(f"{self!s} (of the campaigns {' and '.join(FILES[self])}: {do})")
 
 
+def _require(is_met: bool, what: str, allowed: str, where: str = "translate") -> None:
+    if not is_met:
+        raise ConfigError("an asset cannot be placed", [Problem(where, what, allowed)])
+
+
 @dataclass(frozen=True)
 class CampaignAssets:
     """The assets of a campaign in a layout."""
@@ -194,6 +199,7 @@ class CampaignAssets:
     def specs(self) -> dict[tuple[str, str], dg.AssetSpec]:
         """Return the specs of all assets: of work and gold by table, and of the release."""
         group = self.layout.group_name or self.name
+        _require(isinstance(group, str), f"{group!r} is no text", "a name", "group_name")
         common: dict[str, Any] = {"owners": self.campaign.settings.owners, "tags": self.layout.tags}
         of_gold: dict[str, Any] = {"group_name": group, "kinds": {"parquet"}, **common}
         of_gold["freshness_policy"] = freshness(self.campaign)
@@ -224,15 +230,11 @@ class CampaignAssets:
                 **of_gold,
             )
         if (translate := self.layout.translate) is not None:
-            if not callable(translate):
-                rule = "a function that takes the dagster.AssetSpec of an asset and returns one"
-                problem = Problem("translate", f"{translate!r} cannot be called", rule)
-                raise ConfigError("an asset cannot be placed", [problem])
+            rule = "a function that takes the dagster.AssetSpec of an asset and returns one"
+            _require(callable(translate), f"{translate!r} cannot be called", rule)
             specs = {name: translate(spec) for name, spec in specs.items()}
         for spec in specs.values():
-            if not isinstance(spec, dg.AssetSpec):
-                problem = Problem("translate", f"returned {spec!r}", "the dagster.AssetSpec")
-                raise ConfigError("an asset cannot be placed", [problem])
+            _require(isinstance(spec, dg.AssetSpec), f"returned {spec!r}", "the dagster.AssetSpec")
         keys = {name: spec.key for name, spec in specs.items()}
         return {
             name: spec.merge_attributes(deps=[keys[upstream] for upstream in self._upstream(*name)])

@@ -122,6 +122,16 @@ def test_validate_says_that_names_are_of_this_run_until_a_build_makes_the_key(
 
 
 @pytest.mark.slow
+def test_documents_name_paths_from_where_the_user_stands(capsys, campaign, monkeypatch):
+    """Logs that leave the machine do not say how its folders are named."""
+    assert run(capsys, "build", campaign)[0] == 0
+    monkeypatch.chdir(campaign.parent)
+    named = document(capsys, "status", campaign.name), document(capsys, "verify", campaign.name)
+    assert str(campaign.parent) not in json.dumps(named)
+    assert (campaign.parent / named[0]["release"]["path"] / "manifest.json").exists()
+    assert (campaign.parent / named[1]["gold"] / "latest.json").exists()
+
+
 def test_status_says_what_arrived_changed_and_went(capsys, campaign):
     assert document(capsys, "status", campaign)["build_due"]
     (campaign / "votes2.csv").write_text("item,judge,label\nx,w1,yes\n")

@@ -116,6 +116,20 @@ def test_colours_are_for_terminals_unless_the_user_says_otherwise(
     assert ESCAPE.sub("", out.getvalue()).splitlines()[2] == "plain"
 
 
+def test_a_terminal_cuts_endless_words_and_a_pipe_has_them_whole(monkeypatch):
+    """A campaign, task or judge may have such a name; paths and commands stay whole."""
+    monkeypatch.setenv("COLUMNS", "80")
+    path, name = "/folder" * 80, "n" * 10_000
+    lines = [f"{name}: no release yet", f"  item  {name}", f"read {path}"]
+    lines.append(f"next: annot build {name}")
+    for out, cut in ((Tty(), True), (io.StringIO(), False)):
+        write(lines, out)
+        shown = ESCAPE.sub("", out.getvalue())
+        assert (f"{'n' * 299}…" in shown, f"  {name}" in shown) == (cut, not cut)
+        assert path in shown
+        assert f"annot build {name}" in shown
+
+
 def test_a_table_that_is_too_wide_is_wrapped_and_then_loses_columns(monkeypatch):
     rows = [{"item": f"item {n} " + "x" * 30, "text": "y" * 40, "share": 0.123456, "n": n}
             for n in range(3)]  # fmt: skip

@@ -101,8 +101,7 @@ class FrameTables:
 
     def result(self, main: str, summary: str, **values: Any) -> Result:
         """Return a result with these fields, on the rows of the frame that count."""
-        names = self.frame.names
-        return Result(main, summary, self.excluded, self, names, **values)
+        return Result(main, summary, self.excluded, self, self.frame.names, **values)
 
 
 def build_frame(
@@ -172,8 +171,7 @@ def build_frame(
             tables["judges"] = _with_bias_intervals(queries, tables)
     excluded = _excluded(tables["lineage"])
     if excluded.num_rows == frame.n_rows:
-        n = counted(excluded.num_rows, "row")
-        what = f"{n}: {first_of(_reasons(excluded), 5)}"
+        what = f"{counted(excluded.num_rows, 'row')}: {first_of(_reasons(excluded), 5)}"
         raise InputError("no row can be used", [Problem("", what)])
     values = {gate.name: gate for gate in gates if gate.level != "pass"}
     warn_of_rows(

@@ -263,13 +263,11 @@ def _plain(cells: Any, name: str) -> pa.Array:
     if pa.types.is_float16(type_):
         cells, type_ = cells.cast(pa.float32()), pa.float32()
     if pa.types.is_floating(type_):
-        missing = pc.is_nan(cells)
-        return pc.if_else(pc.fill_null(missing, True), pa.scalar(None, type_), cells)
+        return pc.if_else(pc.fill_null(pc.is_nan(cells), True), pa.scalar(None, type_), cells)
     is_plain = (
         pa.types.is_integer(type_) or pa.types.is_boolean(type_)
         or pa.types.is_temporal(type_) or pa.types.is_decimal(type_)
     )  # fmt: skip
     if not is_plain:
-        problem = Problem(name, f"holds {type_}", PLAIN_TYPES)
-        raise InputError("the frame cannot be read", [problem])
+        raise InputError("the frame cannot be read", [Problem(name, f"holds {type_}", PLAIN_TYPES)])
     return cells

@@ -172,8 +172,7 @@ def rank(
     unused: dict[str, str] = dict.fromkeys(("label", "rank", "ranking"), OF_SYSTEMS)
     pair = {"system_a": system_a, "system_b": system_b}
     if of_pairs or (score not in names and has_likely(frame, pair)):
-        answer = winner if winner in answers else preference
-        columns |= {**pair, "preference": answer}
+        columns |= {**pair, "preference": winner if winner in answers else preference}
         unused |= OF_PAIRS
     else:
         columns |= {"segment": segment, "system": system, "score": score}

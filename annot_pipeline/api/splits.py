@@ -112,15 +112,13 @@ def _parts(shares: Any) -> dict[str, float]:
     )
     if not is_mapping or abs(sum(shares.values()) - 1) > 1e-9:
         allowed = 'numbers that sum to 1, as {"train": 0.8, "test": 0.2}'
-        problem = Problem("shares=", f"is {shares}", allowed)
-        raise ConfigError("no split can be made", [problem])
+        raise ConfigError("no split can be made", [Problem("shares=", f"is {shares}", allowed)])
     return {str(part): float(share) for part, share in shares.items()}
 
 
 def _position(text: str, salt: str) -> float:
     """Return where in [0, 1) an item falls."""
-    digest = hashlib.sha256(f"{salt}\0{text}".encode()).digest()
-    return int.from_bytes(digest[:7], "big") / 2**56
+    return int.from_bytes(hashlib.sha256(f"{salt}\0{text}".encode()).digest()[:7], "big") / 2**56
 
 
 def _with_column(frame: AnyFrame, values: pa.Array) -> Any:

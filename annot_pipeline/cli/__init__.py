@@ -48,8 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             arguments, StoreError("not enough memory", [Problem("", "it ran out", do=do)])
         )
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        what = f"{where}{error.strerror or error}"
+        what = f"{f'{error.filename}: ' if error.filename else ''}{error.strerror or error}"
         problem = Problem("", what, do="free space, or restore access")
         return _failed(arguments, StoreError("a file cannot be read or written", [problem]))
     except Exception as error:

@@ -70,6 +70,15 @@ def check_output(
     refuse_read_back(campaign, paths)
 
 
+def trim(value: Any) -> Any:
+    """Return a document with paths relative to the working directory; none of data of exports."""
+    if isinstance(value, dict):
+        return {name: trim(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [trim(one) for one in value]
+    return relative_paths(value) if isinstance(value, str) else value
+
+
 terminal = Terminal()
 """Of this process; the options of its command say how much it tells."""
 

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from annot_pipeline.cli.common import Document, chosen, decision_text, load, say, show, typed
+from annot_pipeline.cli.common import Document, chosen, decision_text, load, say, show, trim, typed
 from annot_pipeline.cli.render import fields, table
 from annot_pipeline.cli.status import excluded_lines, problem_lines
 from annot_pipeline.errors import ConfigError, Problem, counted
@@ -200,7 +200,7 @@ def run_verify(arguments: argparse.Namespace) -> int:
     from annot_pipeline.audit.verify.everything import verify
 
     document = verify(load(arguments), arguments.version, rebuild=arguments.rebuild, progress=say)
-    failed = not document["ok"]
+    document, failed = trim(document), not document["ok"]
     return show(arguments, document, lambda: _verified(document, typed(arguments)), failed)
 
 

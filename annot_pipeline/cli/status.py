@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from textwrap import TextWrapper
 
-from annot_pipeline.cli.common import Document, decision_text, load, show, typed
+from annot_pipeline.cli.common import Document, decision_text, load, show, trim, typed
 from annot_pipeline.cli.render import at, fields, text
 from annot_pipeline.errors import counted_kind
 
@@ -40,7 +40,7 @@ def run_status(arguments: argparse.Namespace) -> int:
     """Say where the campaign stands; return 1 where the note of the last build is damaged."""
     from annot_pipeline.commands.status import status
 
-    document = status(load(arguments))
+    document = trim(status(load(arguments)))
     show(arguments, document, lambda: status_lines(document, typed(arguments)))
     return int(document["damaged_note"] is not None)
 

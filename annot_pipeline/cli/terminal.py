@@ -27,6 +27,8 @@ STYLES |= {"published": "green"}
 """Styles of lines by their first word."""
 ITERATIONS = re.compile(r"(: iteration \d|; the label model took up to [\d,]+ iteration).*")
 """What a message says of iterations, which is told with -v alone."""
+LONG_WORD = re.compile(r"(?<=[^\s/]{299})[^\s/]{2,}")
+"""What a terminal leaves out of words of more than 300 characters; no folder has so long a name."""
 TO_COPY = re.compile(r" *(annot|open|dagster) |next: (.* )?(annot|open) |.*(^| )# |\s*\"")
 """Commands, and lines of a file or of JSON, which are not divided."""
 
@@ -129,7 +131,7 @@ def styled(line: str, width: int) -> Any:
     if 0 < width < len(text) and not TO_COPY.match(text):
         tab = " " * (len(text) - len(text.lstrip()) + 2)
         whole: Any = {"break_long_words": False, "break_on_hyphens": False}
-        text = fill(text, width, subsequent_indent=tab, **whole)
+        text = fill(LONG_WORD.sub("…", text), width, subsequent_indent=tab, **whole)
     return Text(text, style=STYLES.get(word, ""))
 
 

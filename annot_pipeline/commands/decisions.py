@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import getpass
-import json
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -17,7 +16,7 @@ from annot_pipeline.audit.arrived_exports import arrived_exports
 from annot_pipeline.audit.verify.rebuild import other_code
 from annot_pipeline.commands.prune import WAITING, renew_catalog, writing
 from annot_pipeline.commands.publish import Publication, publish
-from annot_pipeline.commands.release_list import list_releases
+from annot_pipeline.commands.release_list import list_releases, typed_with_settings
 from annot_pipeline.commands.release_manifest import changed_settings, changes_since, trend_to
 from annot_pipeline.commands.release_pages import write_restored_pages
 from annot_pipeline.config import LoadedCampaign
@@ -38,9 +37,6 @@ from annot_pipeline.storage.releases import Releases
 from annot_pipeline.storage.store import Store
 
 Document = dict[str, Any]
-HIDDEN = ("sources", "judges", "privacy")
-"""Sections of settings that are not published as they are."""
-PLAIN = (str, int, float)
 LONGEST = 1_000
 """Characters of a reason."""
 NONE_LEFT = "no release is left to go back to: exclude the export that is wrong in its source, then"
@@ -62,8 +58,7 @@ def decision(because: str, by: str | None, accepted: tuple[str, ...] = ()) -> De
         what, do = "gives no reason", 'write why in place of "..."'
         if not because:
             what, do = "is missing", 'add --because "..." with the reason'
-        problem = Problem("--because", what, do=do)
-        raise ConfigError("a decision needs a reason", [problem])
+        raise ConfigError("a decision needs a reason", [Problem("--because", what, do=do)])
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return Decision(by or _user(), now, because, accepted)
 
@@ -143,7 +138,7 @@ def _refuse_outdated(build: Build, candidate: Release) -> None:
             f"{name} was {was}, now {now}" for name, was, now in map(setting_in_words, changes)
         ]
         differing = (
-            ("settings", settings, _with_settings_of(candidate, campaign, changes)),
+            ("settings", settings, _with_settings_of(candidate, campaign)),
             ("code", other_code(candidate), "install the versions of then"),
         )
         problems += [
@@ -165,15 +160,10 @@ def _refuse_outdated(build: Build, candidate: Release) -> None:
         raise StoreError(title, [*problems, Problem("", "it is out of date", do=do)])
 
 
-def _with_settings_of(
-    candidate: Release, campaign: LoadedCampaign, changes: Sequence[Document]
-) -> str:
+def _with_settings_of(candidate: Release, campaign: LoadedCampaign) -> str:
     """Return the command that publishes a candidate with its settings, or what to do instead."""
-    then = {row["path"]: f"{row['path']}={json.dumps(row['old'])}" for row in changes}
-    others = [each for each in campaign.sets if each.partition("=")[0] not in then]
-    if any(row["path"].startswith(HIDDEN) or not isinstance(row["old"], PLAIN) for row in changes):
+    if (typed := typed_with_settings(campaign, candidate.manifest)) is None:
         return "set them back in campaign.yaml"
-    typed = replace(campaign, sets=(*others, *then.values())).typed
     return "".join(candidate_steps(candidate.manifest, typed)[-1:])
 
 

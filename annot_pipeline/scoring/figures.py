@@ -151,9 +151,8 @@ def item_table(scored: Sequence[ScoredTask]) -> pa.Table:
     than gold's label.
     """
     parts = [_task_items(task.gold, task.predictions, task.items) for task in scored]
-    table = pa.concat_tables([ITEMS.empty_table(), *parts])
     keys = [("distance", "descending"), ("task", "ascending"), ("item", "ascending")]
-    return table.sort_by(keys)
+    return pa.concat_tables([ITEMS.empty_table(), *parts]).sort_by(keys)
 
 
 def _task_items(gold: GoldTask, predictions: Predicted, scores: ItemScores) -> pa.Table:

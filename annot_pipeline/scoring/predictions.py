@@ -109,8 +109,7 @@ class Form:
     def describe(self) -> str:
         """Return a description for people."""
         if self.name == "columns":
-            names = first_of([*self.columns.values()], 4)
-            return f"probabilities, a column a class ({names})"
+            return f"probabilities, a column a class ({first_of([*self.columns.values()], 4)})"
         return {
             "labels": f"labels (column {self.label})",
             "long": f"probabilities, a row an item and class ({self.label}, {self.probability})",
@@ -241,8 +240,7 @@ def recognise(
         raise _missing(predictions, "", f"no column {ITEM}", do)
     task = TASK if TASK in columns and item != TASK else None
     label_column = label or (LABEL if LABEL in columns and item != LABEL else None)
-    reserved = {item, task, label}
-    by_class = _class_columns([c for c in columns if c not in reserved], classes)
+    by_class = _class_columns([c for c in columns if c not in {item, task, label}], classes)
     if form is None:
         form = _likely(predictions, item, task, label, label_column, by_class)
     has_label = form in ("labels", "long") and label_column

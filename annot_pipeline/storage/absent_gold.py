@@ -112,8 +112,7 @@ def other_gold(campaign: LoadedCampaign, abandoned: AbandonedGold) -> list[str]:
 
 def _lost_lines(campaign: LoadedCampaign, abandoned: AbandonedGold) -> list[str]:
     """Return the name of the log if lost lines of it may have named gold; not if given up."""
-    lacks_gold = _log(campaign).read().lacks_gold
-    return [LOG] if lacks_gold and LOG not in abandoned.places else []
+    return [LOG] if _log(campaign).read().lacks_gold and LOG not in abandoned.places else []
 
 
 def _log(campaign: LoadedCampaign) -> ReleaseLog:

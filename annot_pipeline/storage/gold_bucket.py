@@ -355,8 +355,7 @@ class GoldBucket(GoldFolder):
             is_ours = version in announced or (pointer and version in pointer.manifests)
             if version not in releases and is_past and is_ours:
                 self._remove_objects(version)
-        done = [v for v in announced if pointer and number(v) <= number(pointer.version)]
-        self._forget(done)
+        self._forget([v for v in announced if pointer and number(v) <= number(pointer.version)])
         old = time.time() - ABANDONED_AFTER
         for version in super().versions():
             folder = self.folder / version

@@ -204,5 +204,4 @@ def published_digest(settings: Campaign, key: bytes, sha256: str) -> str:
 
 def pseudonym(key: bytes, judge: str) -> str:
     """Return a judge's public name: ``j`` and 20 hex digits (80 bits) of HMAC-SHA256."""
-    digest = hmac.new(key, b"judge:" + judge.encode(), hashlib.sha256).hexdigest()
-    return f"j{digest[:20]}"
+    return f"j{hmac.new(key, b'judge:' + judge.encode(), hashlib.sha256).hexdigest()[:20]}"

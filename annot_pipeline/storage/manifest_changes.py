@@ -43,8 +43,7 @@ def new_exports(old: Manifest, new: Manifest) -> dict[str, str]:
 
 
 def _exports(manifest: Manifest) -> dict[tuple[str, str], tuple[str, int | None]]:
-    sources = manifest["sources"]
-    return {(s["kind"], s["name"]): (source_digest(s), s.get("bytes")) for s in sources}
+    return {(s["kind"], s["name"]): (source_digest(s), s.get("bytes")) for s in manifest["sources"]}
 
 
 def source_digest(source: Mapping[str, Any]) -> str:

@@ -442,8 +442,7 @@ class Releases:
         pointer = self.gold.pointer()
         if pointer and versions:
             pins = {v: pin for v, pin in pointer.pins.items() if v not in versions}
-            pruned = tuple({*pointer.pruned, *versions})
-            self.point(replace(pointer, pruned=pruned, pins=pins))
+            self.point(replace(pointer, pruned=tuple({*pointer.pruned, *versions}), pins=pins))
 
     def remove(self, versions: Sequence[str]) -> None:
         """Remove releases while the right to publish is held; the pointer goes on knowing them.
@@ -557,6 +556,9 @@ class Releases:
             do = f"copy {POINTER} too; where a build was killed, {build} writes it"
         elif problem := self.vanished():
             title, what, do = f"{gold}: gold is away", problem.what, problem.do
+        elif (self.gold.folder / "manifest.json").exists():
+            title, what = f"{gold}: is one release", "this is a copy, not a folder of releases"
+            do = "read its tables, as labels.parquet, or name the gold that it was copied from"
         else:
             title = f"{gold}: no release yet"
             what, do = "nothing was published here", f"annot build {self.typed} publishes one"

@@ -47,6 +47,7 @@ def test_keys_and_names_of_the_contract(campaign):
     [
         ({"translate": lambda _: None}, "translate: returned None\n    allowed: the dagster"),
         ({"translate": 1}, "translate: 1 cannot be called\n    allowed: a function that takes"),
+        ({"group_name": 1}, "group_name: 1 is no text\n    allowed: a name"),
         ({"translate": ""}, "translate: '' cannot be called"),
         ({"on_failure": 3}, "on_failure: 3 cannot be called"),
         ({"tags": ["gold"]}, 'Param "tags"'),

@@ -317,6 +317,15 @@ def test_a_candidate_of_other_settings_is_published_by_the_command_that_is_named
     assert Releases(campaign / "gold").get().manifest["settings"]["seed"] == 17
 
 
+def test_the_list_names_the_settings_that_a_candidate_takes(candidate_campaign):
+    """Its command was refused, as the candidate is not what a build of campaign.yaml would make."""
+    [row] = list_releases(load_campaign(candidate_campaign))["candidates"]
+    assert "--set" not in row["do"]
+    [row] = list_releases(load_campaign(candidate_campaign, sets=["seed=5"]))["candidates"]
+    assert "annot publish" in row["do"]
+    assert row["do"].count("--set seed=17") == row["do"].count("annot ")
+
+
 def test_a_command_that_is_named_has_one_value_a_setting_and_can_work(
     candidate_campaign, monkeypatch
 ):

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import pyarrow.parquet as pq
 import pytest
 
+from annot_pipeline import load_gold
 from annot_pipeline.cli import main
 from annot_pipeline.commands.decisions import retract
 from annot_pipeline.commands.share import share
@@ -22,6 +23,14 @@ from tests.audit.two_releases import build_two, manifest_of
 @pytest.fixture
 def campaign(copy_campaign, tmp_path) -> Path:
     return copy_campaign(build_two, tmp_path / "campaign")
+
+
+def test_gold_that_is_a_copy_of_one_release_says_so(campaign, tmp_path):
+    """It said that there was no release yet."""
+    share(load_campaign(campaign), str(tmp_path / "copy"))
+    with pytest.raises(StoreError, match="copy: is one release") as error:
+        load_gold(tmp_path / "copy", "labels")
+    assert "labels.parquet" in str(error.value)
 
 
 @dataclass

@@ -325,7 +325,7 @@ def test_everything_is_there_without_scripts(browser, reports):
         assert page.locator("button, input, select").count() == 0
         missing = page.locator("details .figures:not(:has(svg)) noscript").all_text_contents()
         assert {*map(str.strip, missing)} == {"These figures need scripts."}
-        page.add_style_tag(content="details::details-content { content-visibility: visible }")
+        page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")
         above = """all => all.map(e => e.getBoundingClientRect().bottom
             <= e.parentElement.querySelector("figcaption").getBoundingClientRect().top)"""
         sentences = page.locator("details .figures:not(:has(svg)) noscript")
@@ -405,6 +405,9 @@ def test_the_first_section_is_one_screen_and_one_sheet(browser, reports, name):
     bottom = "document.getElementById('use').getBoundingClientRect().bottom"
     with Visit(browser, reports[name], viewport={"width": 1440, "height": 900}) as page:
         assert page.locator("#use .warnings li").count() <= 3
+        out = """all => all.filter(p => [...p.querySelectorAll("a")].some(a =>
+            a.getBoundingClientRect().bottom > p.getBoundingClientRect().bottom + 1)).length"""
+        assert page.locator(".tiles p").evaluate_all(out) == 0, "all links to look first at"
         assert page.evaluate(bottom) <= 900
         page.emulate_media(media="print")
         page.set_viewport_size(A4)

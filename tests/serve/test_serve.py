@@ -107,6 +107,18 @@ def test_from_an_item_to_its_raw_row_in_two_clicks_and_to_all_of_a_judge_in_one(
     assert len(links(judge, "/item?")) == n == 12
 
 
+def test_every_page_has_a_title_of_its_own_that_names_the_campaign(client):
+    """A tab said "Why item 3 changed" of an item that never did, and that of an item its name."""
+    item = links(client.get("/items").text, "/item?")[0]
+    judge = links(client.get("/judges").text, "/judge?")[0]
+    pages = ["/items", "/judges", "/judgments", "/releases", "/diff", item, judge]
+    pages += [links(client.get(item).text, start)[0] for start in ("/row?", "/cause?")]
+    titles = [re.search("<title>(.*?)</title>", client.get(page).text)[1] for page in pages]
+    assert len({*titles}) == len(pages)
+    assert all(" small" in title for title in titles), titles
+    assert not any("changed" in title for title in titles)
+
+
 def test_one_judgment_is_listed_without_a_column_of_times_that_nobody_gave(small, client):
     judge = small.rows("judges")[0]["judge"]
     html = client.get("/judgments", params={"judge": judge, "item": "item 3"}).text
