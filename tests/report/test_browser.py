@@ -204,6 +204,20 @@ def test_the_first_print_is_as_wide_as_the_next(browser, reports, name):
         assert first == again
 
 
+def test_thirteen_columns_fit_a_sheet(browser, tmp_path):
+    """Judges of scores without labels: their heads do not break, and the last was cut."""
+    heads = ["judge", "judgments", "looks random", "correlation", "shared items", "bias", "spread",
+             "inconsistency", "mean score", "sd", "mean, ordinary", "consistency",
+             "longest constant run"]  # fmt: skip
+    rows = [(f"j96031874f714f1c9e69{n}", *[f"{n}00.00%"] * 12) for n in range(3)]
+    table = _pages().from_string('{% from "macros.html" import table %}{{ table("t", h, rows) }}')
+    html = f"<style>{STYLE}</style>{table.render(h=heads, rows=rows)}"
+    (tmp_path / "table.html").write_text(f'<meta charset="utf-8">{html}')
+    with Visit(browser, tmp_path / "table.html", viewport=A4) as page:
+        page.emulate_media(media="print")
+        assert page.locator("table").bounding_box()["width"] <= A4["width"]
+
+
 def test_on_paper_a_figure_stays_on_a_sheet_and_a_word_in_one_piece(browser, tmp_path):
     """A ranking of 70 systems was cut within a row; a narrow column had "pass" over "ed"."""
     cells = ["✓ passed", *["a reason of several words"] * 15]
