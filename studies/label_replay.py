@@ -39,6 +39,8 @@ NOTES = (
     "many answers, equally many for each item as far as that goes; share_of_labels: answers asked "
     "of those recorded.",
 )
+NONE_FAILED = pa.schema([("item", pa.string()), ("fate", pa.string())]).empty_table()
+"""Judgments of judges who failed: with quality.labels: measure, all count."""
 
 
 class ReplayedSet:
@@ -86,6 +88,7 @@ class ReplayedSet:
             gold = self.gold(counts)
             names = ("labels", "label_distributions", "judge_confusion")
             tables = {name: gold.table(name) for name in names}
+            tables["controlled"] = NONE_FAILED
             try:
                 plan = plan_labels(question, tables, {}, next_hits, level, [])
             except NothingLeftError:

@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from annot_pipeline.contracts import GOLD
@@ -293,6 +294,26 @@ def test_a_label_names_the_inputs_that_can_have_changed_it(
     assert set(re.findall('href="#([^"]*)"', shown)) <= {*re.findall('id="([^"]*)"', shown)} | {
         "adjudicated", "changed-exports", "changed-judges"  # of data that this test makes up
     }  # fmt: skip
+
+
+def test_a_judge_who_counts_again_is_no_change_from_failed_to_failed(labels_builds):
+    """A verdict is listed if it stays while `quality.labels` says that its answers count."""
+    contents = contents_of(labels_builds[1])
+    judges = contents.tables["judges"]
+    at = judges.schema.get_field_index("dropped")
+    turned = judges.set_column(at, "dropped", pc.invert(judges["dropped"]))
+    labels = pa.table({name: pa.array([], pa.int64()) for name in LABEL_CHANGE})
+    rankings = contents.tables["system_rankings"]
+    since = replace(
+        contents, manifest=contents.manifest | {"parent": {"version": "v0000"}, "changes": {}},
+        previous={"judges": turned, "system_rankings": rankings, "label_changes": labels},
+        previous_manifest=contents.manifest,
+    )  # fmt: skip
+    shown = html_of(changes, since)
+    listed = shown[shown.index("Verdicts that changed") :]
+    text = " ".join(re.sub("<[^>]+>", " ", listed).split())
+    assert "counted counts now" in text
+    assert " no yes " in text
 
 
 LABEL_CHANGE = (

@@ -165,6 +165,20 @@ def test_a_changed_label_leads_to_its_cause(client):
     assert "Cause: " in why
 
 
+def test_a_cause_names_the_settings_that_changed(small, tmp_path):
+    """It said "settings", as annot bisect does, and not which."""
+    pages = Pages(load_campaign(folder_of(small)))
+    change = {"task": "good", "column": "label", "value": "no", "since": "v0002", "before": "v0001",
+              "value_before": "yes", "causes": ["settings"],
+              "settings": [["quality.labels", "drop", "<i>"]]}  # fmt: skip
+    pages.causes = lambda *_: change
+    app = make_app(pages, DecisionFile(tmp_path / "decisions.csv"), TOKEN, PORT)
+    client = TestClient(app, base_url=HERE)
+    client.get("/", params={"token": TOKEN})
+    shown = text_of(client.get("/cause", params={"task": "good", "item": "item 7"}).text)
+    assert "quality.labels was drop, is <i>" in shown
+
+
 def test_judgments_are_filtered_and_paged(small, client):
     html = client.get("/judgments").text
     assert "72 judgments." in html
