@@ -137,6 +137,7 @@ def test_nobody_wins_where_no_system_is_shown_to_be_worse():
          "135 new judgments, 1 withdrawn judgment", ""),
         ({"new_judgments": 2}, False, "2 new judgments", "", ""),
         ({}, False, "other changes", "", ""),
+        ({"settings_changed": True}, False, "other settings", "", ""),
     ],
 )  # fmt: skip
 def test_changes_say_what_became_of_the_labels(changes, has_labels, value, words, sentence):

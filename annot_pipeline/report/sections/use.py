@@ -280,7 +280,7 @@ def changes_tile(contents: Contents) -> Tile:
     n, kinds = changes.get("changed_labels"), ("new", "corrected", "withdrawn")
     words = [f"{counted(n, 'label') if n else 'no label'} changed"] * bool(n or contents.labelled)
     words += [counted(m, f"{k} judgment") for k in kinds if (m := changes.get(f"{k}_judgments"))]
-    words = words or ["other changes"]
+    words = words or ["other settings" if changes.get("settings_changed") else "other changes"]
     sentence = words[0] if n else ""
     if contents.previous and contents.tables["system_rankings"].num_rows:
         n_ranks = changed_rows(contents.previous, contents.tables)["ranks"]["n"]
