@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from annot_pipeline.config.judges import model_families
 from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.init import names, views, written_numbers
 from annot_pipeline.init.abstentions import without_abstentions
@@ -69,6 +70,10 @@ def each_by_option(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[R
             view = views.columns_view(views.plain_view(sheet), patterns, "rater", pattern)
             return read_view(view, format_, rest)
         return [by_judge(sheet, patterns, pattern, rest.get("item", (None,))[0], role)]
+    if rest.get("system") == ("each",):
+        beside = views.columns_view(views.plain_view(sheet), patterns, "system", each[0])
+        crossed = views.grid_view(sheet, patterns)
+        return read_view(crossed or beside, format_, {**rest, "system": (views.OVER,)})
     if person := rest.get("judge"):
         return [survey(sheet, patterns, person[0], "as was answered")]
     options = [Option({**by_role, "judge": ("each",)}, "each of the columns is a judge")]
@@ -118,6 +123,22 @@ def judge_grid(sheet: Sheet, format_: str, asked: Sequence[str] = ()) -> list[Re
     readings = read_view(view, format_, {"judge": ("each",)}) if view else []
     items = {str(r.expression("item")) for r in readings} & {*sheet.names}
     return readings if not has_questions(readings) and all(map(sheet.is_unique, items)) else []
+
+
+def named_systems(sheet: Sheet, answers: Sequence[str]) -> Question | None:
+    """Return the question whether columns of answers are systems, where one is called so."""
+    grid = views.grid_view(sheet, answers) if len(answers) > 1 else None
+    systems = grid.each["rater"] if grid else answers
+    words = {word for name in systems for word in names.words(name)}
+    are_named = model_families(systems) or names.WORDS["systems"] & words
+    if len(answers) < FEWEST or not are_named or names.WORDS["criteria"] & words:
+        return None
+    role = "score" if sheet[answers[0]].numeric_share == 1 else "label"
+    by_system = {"each": tuple(answers), "system": ("each",)}
+    options = [Option(by_system, f"{', '.join(systems)} made what was judged")]
+    options.append(Option({role: tuple(answers)}, "each is a question"))
+    text = f"{', '.join(systems)}: systems, by their names"
+    return Question("system", text, options, "Did they make what was judged?")
 
 
 def _outcomes_by_judge(

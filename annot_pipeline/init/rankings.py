@@ -64,7 +64,8 @@ def long_ranking(
             return rank_answer(column, [column.name], gaps), c
     segments = [*choice.with_role("segment"), *choice.with_role("item")]
     shared = [[judge.name, c.name] for c in segments]
-    if any(_are_rankings(sheet, group, column) for group in shared):
+    others = [[judge.name, c.name] for c in choice.offered() if c.name != column.name]
+    if any(_are_rankings(sheet, group, column) for group in (*shared, *others)):
         return rank_answer(column, [column.name]), None
     if any(_ranks_several(sheet, group, column, things) for group in shared):
         return rank_answer(column, [column.name], gaps), None

@@ -22,6 +22,7 @@ from annot_pipeline.init.matrix import (
     judge_grid,
     judge_matrix,
     judges_by_name,
+    named_systems,
     person_form,
 )
 from annot_pipeline.init.questions import ColumnsByRole, NoJudgmentsError, Reading
@@ -73,10 +74,14 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
         return [counted_judges(sheet, counts) or counts]
     if not by_role and (by_name := judge_grid(sheet, format_) or judges_by_name(sheet, rows)):
         return by_name
+    if not by_role and (places := views.places_view(sheet)):
+        return read_view(places, format_, {"system": (views.RANKED,)})
     try:
         readings = read_view(rows, format_, by_role)
     except NoJudgmentsError as caught:
         readings, error = [], caught
+    if not by_role and (systems := named_systems(sheet, [n for r in readings for n in r.columns])):
+        return [replace(readings[0], questions=[systems])]
     if readings and not has_questions(readings):
         return readings
     for others in _others(sheet, format_, by_role, named):

@@ -146,6 +146,8 @@ VALUES_OFFERED = 60
 ROWS_UNFOLDED = 20_000
 MOST_COLUMNS = 400
 """Columns of a file that are looked at for shapes; tables with more are matrices by name."""
+RANKED, PLACE, ALMOST_ALL = "ranked system", "rank", 0.8
+"""Columns of a view of places: what was ranked, and where; rows of different things, at least."""
 OVER = "@of"
 """Column of a view: what ``each`` runs over, such as the names of columns or places in a list."""
 ELEMENT = "@element"
@@ -394,8 +396,8 @@ def _paths(node: Any, path: str = "") -> Iterator[str]:
 # --- columns side by side ------------------------------------------------------------------
 
 
-def numbered_views(sheet: Sheet) -> Iterator[View]:
-    """Yield the view of families of columns with the same numbers: sys1, sys2, score1, score2."""
+def _numbered(sheet: Sheet) -> dict[tuple[str, str], list[int]]:
+    """Return the numbers of families of columns, by what stands before and behind them."""
     families: dict[tuple[str, str], list[int]] = {}
     for name in sheet.names[:MOST_COLUMNS]:
         match = _NUMBERED.fullmatch(name)
@@ -406,13 +408,23 @@ def numbered_views(sheet: Sheet) -> Iterator[View]:
         if number == str(int(number)) and not is_of_system:  # ranks stand beside systems, too
             stem = (match[1] or match[3], match[5] or "")
             families.setdefault(stem, []).append(int(number))
+    return families
+
+
+def _each_number(numbers: Sequence[int]) -> str | list[str]:
+    first, *_, last = sorted(numbers)
+    is_range = sorted(numbers) == [*range(first, last + 1)]
+    return f"{first}..{last}" if is_range else [*map(str, sorted(numbers))]
+
+
+def numbered_views(sheet: Sheet) -> Iterator[View]:
+    """Yield the view of families of columns with the same numbers: sys1, sys2, score1, score2."""
     by_numbers: dict[tuple[int, ...], list[tuple[str, str]]] = {}
-    for stem, found in families.items():
-        by_numbers.setdefault(tuple(sorted(found)), []).append(stem)
+    for stem, own in _numbered(sheet).items():
+        by_numbers.setdefault(tuple(sorted(own)), []).append(stem)
     for numbers, stems in by_numbers.items():
         if len(numbers) > 1 and len(stems) > 1:
-            is_range = numbers == tuple(range(numbers[0], numbers[-1] + 1))
-            each = f"{numbers[0]}..{numbers[-1]}" if is_range else [*map(str, numbers)]
+            each = _each_number(numbers)
             taken = [f"{a}{n}{b}" for a, b in stems for n in numbers]
             columns = {a + b: f"{a}{{i}}{b}" for a, b in stems}
             yield _side_by_side("numbered", plain_view(sheet), {"i": each}, columns, taken)
@@ -469,11 +481,25 @@ def columns_view(
     return _side_by_side("columns", rows, {variable: each}, {answer: f"{{{variable}}}"}, names)
 
 
+def places_view(sheet: Sheet) -> View | None:
+    """Return the view of columns that are the places of a ranking, as rank_1, with what has it."""
+    for (before, after), numbers in _numbered(sheet).items():
+        columns = [f"{before}{n}{after}" for n in sorted(numbers)]
+        rows = zip(*(sheet.table.column(name).to_pylist() for name in columns), strict=True)
+        n_different = sum(len({*row} - {None, ""}) == len(row) for row in rows)
+        are_ranks = "rank" in names.roles(before) and not any(sheet[n].numbers for n in columns)
+        if are_ranks and len(columns) > 1 and n_different > ALMOST_ALL * len(sheet):
+            parts = {RANKED: f"{before}{{i}}{after}", PLACE: {"value": "{i}"}}
+            each = {"i": _each_number(numbers)}
+            return _side_by_side("columns", plain_view(sheet), each, parts, columns)
+    return None
+
+
 def _side_by_side(
     shape: str,
     rows: View,
     each: dict[str, Any],
-    columns: Mapping[str, str],
+    columns: Mapping[str, Any],
     taken: Sequence[str],
     whole: str = "",
 ) -> View:
