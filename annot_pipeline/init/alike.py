@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import eq
 
 import numpy as np
+import pyarrow as pa
 
 from annot_pipeline.errors import first_of
 from annot_pipeline.init import names, roles
 from annot_pipeline.init.abstentions import without_abstentions
-from annot_pipeline.init.answers import MOST_LABELS, scale_of
+from annot_pipeline.init.answers import MOST_LABELS, NO, YES, scale_of
 from annot_pipeline.init.questions import ColumnsByRole, Option, Question, Reading
 from annot_pipeline.init.roles import Candidate
 from annot_pipeline.init.table import Column, Sheet
 
-FEWEST_QUESTIONS = 3
+FEWEST_QUESTIONS, MOST_COMPARED = 3, 400
 RATINGS = names.WORDS["ratings"] | names.WORDS["criteria"]
 CLASSES = names.WORDS["classes"]
 """Words of columns whose numbers mostly stand for classes."""
-FEWEST_STEPS, FEWEST_PAIRS = 5, 30
+FEWEST_STEPS, MOST_STEPS, FEWEST_PAIRS = 5, 101, 30
 NEARER, SURELY = 0.75, 3.0
 """Distance of two judges' different answers, as a share of that of answers taken at random; and
 standard errors by which it is below that, where it is."""
@@ -33,6 +35,23 @@ def share_values(columns: Sequence[Column]) -> bool:
         2 * len(first.counts.keys() & c.counts.keys()) >= max(first.n_distinct, c.n_distinct)
         for c in columns
     )
+
+
+def together(sheet: Sheet, columns: Sequence[str]) -> Column:
+    """Return the cells of several columns as one."""
+    cells = [chunk for name in columns for chunk in sheet.table.column(name).chunks]
+    return Column("{rater}", "{rater}", pa.chunked_array(cells, pa.string()))
+
+
+def is_check_of(sheet: Sheet, flag: Column, answer: Column) -> bool:
+    """Return whether a column says, in every row, whether an answer is what another column has."""
+    if flag.n_blank or flag is answer or not {*map(str.lower, flag.answers)} <= {*YES, *NO}:
+        return False
+    flags, answers = sheet.codes(flag.name), sheet.table.column(answer.name).to_pylist()
+    keys = [n for n in sheet.names[:MOST_COMPARED] if n not in (answer.name, flag.name)]
+    keys = [n for n in keys if sheet[n].counts.keys() == answer.counts.keys()]
+    rows = [[*map(eq, answers, sheet.table.column(key).to_pylist())] for key in keys]
+    return any(len({*zip(row, flags, strict=True)}) == len({*row}) == 2 for row in rows)
 
 
 def are_alike(candidates: Sequence[Candidate]) -> bool:
@@ -51,9 +70,17 @@ def without_copies(sheet: Sheet, candidates: Sequence[Candidate]) -> list[Candid
 
 def largest_group(found: Sequence[Candidate], sure: Sequence[Candidate]) -> list[Candidate]:
     """Return the columns on one scale, or of one form, that are more than twice the others."""
-    forms = [kin_of(one, found, sure) for one in sure[:10]]
+    forms = [kin_of(one, found, sure) for one in sure[:10] if not is_finer(one.column)]
     groups = [*forms, *([c for c in sure if are_alike([one, c])] for one in sure[:10])]
     return max((group for group in groups if are_answers(group, sure)), key=len, default=[])
+
+
+def is_finer(column: Column) -> bool:
+    """Return whether cells are numbers that are not whole, more different ones than a slider has.
+
+    Beside answers of few values these may be times.
+    """
+    return roles.is_measured(column) and column.n_distinct > MOST_STEPS
 
 
 def are_answers(group: Sequence[Candidate], sure: Sequence[Candidate]) -> bool:
@@ -70,10 +97,9 @@ def kin_of(
     Of a form whose columns start alike, some may hardly ever differ.
     """
     start = names.words(first.column.name)[:1]
-    return [
-        c for c in candidates if names.words(c.column.name)[:1] == start
-        and (are_alike([first, c]) or (c in sure and c.column.n_distinct <= MOST_LABELS))
-    ]  # fmt: skip
+    few = [c for c in sure if c.column.n_distinct <= MOST_LABELS]
+    kin = [c for c in candidates if names.words(c.column.name)[:1] == start]
+    return [c for c in kin if c in few or are_alike([first, c])]
 
 
 def which_answers(sure: Sequence[Candidate]) -> Question:
@@ -125,9 +151,23 @@ def on_one_scale(first: Reading, other: Reading) -> bool:
 
 
 def has_steps(column: Column) -> bool:
-    """Return whether a column holds few whole numbers from 0, 1 or -n to n, as scales do."""
-    is_usual = column.is_whole and column.low in (0, 1, -column.high)
+    """Return whether a column holds few whole numbers from 0, 1 or -n to n, as scales do.
+
+    Of a scale, the worst may be given to nothing.
+    """
+    is_usual = column.is_whole and column.low in (0, 1, 2, -column.high)
     return is_usual and FEWEST_STEPS <= column.high - column.low + 1 <= 1.5 * column.n_distinct
+
+
+def have_steps(sheet: Sheet, columns: Sequence[Column]) -> bool:
+    """Return whether columns, or all together, hold few whole numbers as scales do.
+
+    Not every step is taken in each.
+    """
+    columns = [*map(without_abstentions, columns)]
+    every = without_abstentions(together(sheet, [c.name for c in columns]))
+    are_several = all(c.n_distinct >= FEWEST_STEPS - 1 for c in columns)
+    return all(map(has_steps, columns)) or (are_several and has_steps(every))
 
 
 def is_scale(sheet: Sheet, things: Sequence[str], column: Column) -> bool | None:
