@@ -108,3 +108,11 @@ def test_columns_of_the_judges_whom_others_count(tmp_path: Path) -> None:
     assert source.each == {"rater": ("label_1", "label_2", "label_3", "label_4")}
     assert "votes" not in source.fields
     assert {"item", "judge", "label", "truth"} <= {*source.fields}
+
+
+def test_two_columns_together_may_name_what_was_counted(tmp_path: Path) -> None:
+    text = "character, type, count_1, count_2\n"
+    text += "".join(f"{c},{t},{n},{3 - n}\n" for n, c in enumerate("abc") for t in ("old", "new"))
+    campaign = guess_campaign([guess(tmp_path, text) / "exports" / "votes.csv"], tmp_path)
+    assert 'item: {join: [character, " type"], sep: ":"}' in campaign
+    assert 'votes: " count_{k}"' in campaign
