@@ -61,7 +61,8 @@ def _by_column(sheet: Sheet) -> Reading | None:
         return None
     [((before, after), labels)] = several
     columns = [before + label + after for label in labels]
-    rest = [n for n in sheet.names if n not in columns and not sheet[n].n_blank]
+    few = [n for n in sheet.names if 2 * sheet[n].n_distinct <= len(sheet)]
+    rest = [n for n in few if not (n in columns or sheet[n].n_blank or sheet[n].numeric_share)]
     both = (p for p in combinations(rest, 2) if sheet.combinations(*p) == len(sheet))
     item: Any = item_ids(sheet, columns) or next(({"join": [*p], "sep": ":"} for p in both), None)
     if item is None or not all(_is_count(sheet, n) for n in columns):

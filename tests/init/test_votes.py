@@ -65,6 +65,7 @@ def test_counts_are_mapped_to_votes(tmp_path: Path, text: str, name: str) -> Non
         "id,n_cat,n_dog,n_fox\na,4,,1\nb,0,3,1\n",
         "id,n_cat,n_dog\na,4,1\na,0,3\n",  # which item is which?
         "id,count,cat,dog,fox\na,5,4,1,0\nb,3,0,3,0\n",  # fox may be none of the labels
+        "town,19 votes,23 votes,people\na,4,1,70\na,0,3,80\nb,1,2,90\n",  # people name nothing
     ],
 )
 def test_what_may_be_something_else_is_refused(tmp_path: Path, text: str) -> None:
