@@ -16,7 +16,7 @@ from annot_pipeline.init.questions import ColumnsByRole, Option, Question, Readi
 from annot_pipeline.init.roles import Candidate
 from annot_pipeline.init.table import Column, Sheet
 
-FEWEST_QUESTIONS, MOST_COMPARED = 3, 400
+FEWEST_QUESTIONS = 3
 RATINGS = names.WORDS["ratings"] | names.WORDS["criteria"]
 CLASSES = names.WORDS["classes"]
 """Words of columns whose numbers mostly stand for classes."""
@@ -43,14 +43,14 @@ def together(sheet: Sheet, columns: Sequence[str]) -> Column:
     return Column("{rater}", "{rater}", pa.chunked_array(cells, pa.string()))
 
 
-def is_check_of(sheet: Sheet, flag: Column, answer: Column) -> bool:
+def is_check_of(sheet: Sheet, flag: Column, answer: Column, keys: Sequence[Column]) -> bool:
     """Return whether a column says, in every row, whether an answer is what another column has."""
-    if flag.n_blank or flag is answer or not {*map(str.lower, flag.answers)} <= {*YES, *NO}:
+    names_ = [c.name for c in keys if c.counts.keys() == answer.counts.keys()]
+    is_flag = {*map(str.lower, flag.answers)} <= {*YES, *NO} and not flag.n_blank
+    if flag.counts.keys() == answer.counts.keys() or not is_flag or not names_:
         return False
     flags, answers = sheet.codes(flag.name), sheet.table.column(answer.name).to_pylist()
-    keys = [n for n in sheet.names[:MOST_COMPARED] if n not in (answer.name, flag.name)]
-    keys = [n for n in keys if sheet[n].counts.keys() == answer.counts.keys()]
-    rows = [[*map(eq, answers, sheet.table.column(key).to_pylist())] for key in keys]
+    rows = [[*map(eq, answers, sheet.table.column(name).to_pylist())] for name in names_]
     return any(len({*zip(row, flags, strict=True)}) == len({*row}) == 2 for row in rows)
 
 

@@ -77,17 +77,16 @@ class Answers(Things):
 
     def _answer_columns(self, truth: Column | None, unlikely: frozenset[str]) -> list[Candidate]:
         """Return the columns that may be answers, of those that ``each`` makes if it does."""
-        candidates = roles.answer_columns(
-            self.choice, self.things, self.judge, truth, unlikely=unlikely
-        )
-        parts = self.view.parts
-        filled = [self.sheet[n] for n in self.sheet.names[:MOST_COLUMNS] if self.sheet[n].n_blank]
-        few = [c.column for c in candidates if c.column.n_distinct <= MOST_LABELS]
-        checks = [c for c in few if any(alike.is_check_of(self.sheet, c, other) for other in few)]
-        checks += [f for f in few if any(_marks_blanks(self.sheet, f, other) for other in filled)]
-        candidates = [c for c in candidates if c.column.name and c.column not in checks]
-        inner = [c for c in candidates if c.column.name in parts]
-        return inner if parts else [c for c in candidates if not c.column.ascends]
+        sheet, parts, things = self.sheet, self.view.parts, self.things
+        likely = roles.answer_columns(self.choice, things, self.judge, truth, unlikely=unlikely)
+        filled = [sheet[n] for n in sheet.names[:MOST_COLUMNS] if sheet[n].n_blank]
+        likely = [c for c in likely if not any(_marks_blanks(sheet, c.column, o) for o in filled)]
+        varied = [c.column for c in likely if not c.is_fixed]
+        keys = [sheet[n] for n in sheet.names if sheet[n] not in varied]
+        checks = [f for f in varied for o in varied if alike.is_check_of(sheet, f, o, keys)]
+        likely = [c for c in likely if c.column.name and c.column not in checks]
+        inner = [c for c in likely if c.column.name in parts]
+        return inner if parts else [c for c in likely if not c.column.ascends]
 
     def _answer(self, column: Column, truth: Column | None) -> Reading | None:
         inner = [parsed(value) for value in column.counts] if self.view.each else []

@@ -142,7 +142,7 @@ def _others(
             yield readings  # side by side with its answers stands what they are about
         if not (asked <= {"item"} if is_deep else not asked) or not _uses_parts(view, readings):
             keyed = _keyed(sheet, view, format_) if view.shape == "keys" else []
-            if keyed and not any(q.role == "judge" for r in keyed for q in r.questions):
+            if keyed and {q.role for r in keyed for q in r.questions} <= {"item"}:
                 yield keyed
             continue
         yield readings
