@@ -99,6 +99,7 @@ def test_anaesthetists_give_the_published_figures(tmp_path: Path) -> None:
 # --- direct assessment ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_direct_assessment_finds_the_true_order_and_the_careless_judges(tmp_path: Path) -> None:
     scores = simulate_scores()
     written = write_score_campaign(scores, tmp_path, dirty=2)

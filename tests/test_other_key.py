@@ -59,6 +59,7 @@ def staged(request, tmp_path_factory: pytest.TempPathFactory) -> list[Staged]:
 
 
 @pytest.mark.sampled
+@pytest.mark.slow
 def test_no_number_depends_on_the_key(staged):
     for table in GOLD_MADE:
         mine, theirs = (one.table(table) for one in staged)

@@ -61,6 +61,7 @@ def write_scores(folder: Path, lines: list[str]) -> None:
     build_file(folder)
 
 
+@pytest.mark.slow
 def test_a_release_says_what_its_design_tells_apart(campaign, capsys):
     [task] = planned(capsys, campaign, "--judges", "12", "--segments", "30", "--per-output", "12")[
         "tasks"

@@ -81,6 +81,7 @@ def test_a_cell_that_is_a_name_is_not_quoted_however_short_it_is():
         assert masked_reason(text, search, cells) == text
 
 
+@pytest.mark.slow
 def test_the_gate_says_whose_names_by_their_pseudonyms(build_campaign, tmp_path):
     """The name is in the export, at the rows that lineage has of this judge: no message has it."""
     with pytest.raises(GateError, match="published_names") as raised:

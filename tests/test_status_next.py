@@ -99,6 +99,7 @@ def campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_file_that_a_gate_warns_of_counts_once(capsys, campaign):
     build_file(campaign)
     (campaign / "exports" / "b.csv").write_text(VOTES)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from operator import eq
 
 import numpy as np
 import pyarrow as pa
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.errors import first_of
 from annot_pipeline.init import names, roles
 from annot_pipeline.init.abstentions import without_abstentions
@@ -21,9 +22,9 @@ RATINGS = names.WORDS["ratings"] | names.WORDS["criteria"]
 CLASSES = names.WORDS["classes"]
 """Words of columns whose numbers mostly stand for classes."""
 FEWEST_STEPS, MOST_STEPS, FEWEST_PAIRS = 5, 101, 30
-NEARER, SURELY = 0.75, 3.0
+NEARER, SURELY, FAIRLY = 0.75, 3.0, 2.0
 """Distance of two judges' different answers, as a share of that of answers taken at random; and
-standard errors by which it is below that, where it is."""
+standard errors by which it is below the latter on a scale, and above the former of classes."""
 
 
 def share_values(columns: Sequence[Column]) -> bool:
@@ -134,11 +135,19 @@ def _labels_and_scores(names_: Sequence[str], are_scores: Sequence[bool]) -> Col
 
 def labels_or_scores(pairs: Sequence[tuple[Column, Reading]], unclear: Sequence[str]) -> Question:
     """Return the question whether whole numbers of some columns are classes or a scale."""
-    options = []
-    for is_score, why in ((True, "numbers on a scale, with means"), (False, "classes")):
+    by_role = []
+    for is_score in (True, False):
         are_scores = [is_score if c.name in unclear else a.kind == "scalar" for c, a in pairs]
-        options.append(Option(_labels_and_scores([c.name for c, _ in pairs], are_scores), why))
+        by_role.append(_labels_and_scores([c.name for c, _ in pairs], are_scores))
+    return scale_or_classes(unclear, *by_role)
+
+
+def scale_or_classes(
+    unclear: Sequence[str], scores: ColumnsByRole, labels: ColumnsByRole
+) -> Question:
+    """Return the question whether whole numbers are a scale or classes, by both answers to it."""
     text = f"{first_of(unclear)}: whole numbers may be classes, or a scale"
+    options = [Option(scores, "numbers on a scale, with means"), Option(labels, "classes")]
     return Question("label", text, options, "Are they labels or scores?")
 
 
@@ -151,10 +160,7 @@ def on_one_scale(first: Reading, other: Reading) -> bool:
 
 
 def has_steps(column: Column) -> bool:
-    """Return whether a column holds few whole numbers from 0, 1 or -n to n, as scales do.
-
-    Of a scale, the worst may be given to nothing.
-    """
+    """Return whether a column holds few whole numbers from 0, 1, 2 or -n on, as scales do."""
     is_usual = column.is_whole and column.low in (0, 1, 2, -column.high)
     return is_usual and FEWEST_STEPS <= column.high - column.low + 1 <= 1.5 * column.n_distinct
 
@@ -171,25 +177,38 @@ def have_steps(sheet: Sheet, columns: Sequence[Column]) -> bool:
 
 
 def is_scale(sheet: Sheet, things: Sequence[str], column: Column) -> bool | None:
+    """Return whether few whole numbers are a scale, as `are_near` says."""
+    column = without_abstentions(column)
+    if not things or (len(things) == 1 and CLASSES & column.words and not RATINGS & column.words):
+        return False
+    return are_near(sheet.codes(*things), sheet.numbers(column.name), column, column.words)
+
+
+def are_near(codes: Codes, numbers: Floats, column: Column, words: Set[str]) -> bool | None:
     """Return whether few whole numbers are a scale, on which judges are near each other.
 
     None if only people can say: numbers called ratings on which judges are not near, or others on
     which they are, though not much.
+
+    Parameters
+    ----------
+    codes, numbers
+        ``(n,)`` of cells: what was judged, -1 where it is blank, and the number.
+    column
+        The cells.
+    words
+        What they are called.
     """
-    column = without_abstentions(column)
-    words = column.words
     is_named = bool(RATINGS & words)
     is_class = bool(CLASSES & words) and not is_named
-    if not things or (is_class and len(things) == 1) or not has_steps(column):
+    if not has_steps(column):
         return False
-    codes = sheet.codes(*things)
-    numbers = sheet.numbers(column.name)
     known = np.isin(numbers, [*column.numbers])
     order = np.argsort(codes[known], kind="stable")
     groups, numbers = codes[known][order], numbers[known][order]
     beside = (groups[1:] == groups[:-1]) & (groups[1:] >= 0) & (numbers[1:] != numbers[:-1])
     if beside.sum() < (FEWEST_STEPS if is_named else FEWEST_PAIRS):
-        return is_named
+        return is_named or (False if is_class else None)
     apart = np.abs(numbers[1:] - numbers[:-1])[beside].mean()
     values, counts = np.unique(numbers, return_counts=True)
     gaps = np.abs(values[:, None] - values[None, :])
@@ -199,4 +218,5 @@ def is_scale(sheet: Sheet, things: Sequence[str], column: Column) -> bool | None
     is_near = bool(usual - apart >= SURELY * error)
     if is_near and (is_named or (not is_class and apart <= NEARER * usual)):
         return True
-    return None if is_near or is_named else False
+    is_apart = is_class or apart - NEARER * usual >= FAIRLY * error
+    return None if is_near or is_named or not is_apart else False

@@ -66,7 +66,7 @@ def answer_as(column: Column, kind: str) -> Reading:
     column = without_abstentions(column)
     answer = Reading(columns=[column.name], kind=kind, abstained=abstained, failed=failed)
     if kind == "categorical":
-        answer.lines = [("label", column.expression, labels_seen(column))]
+        answer.lines = [("label", column.expression, labels_seen(column.answers))]
         answer.labels = column.answers
         return _in_one_spelling(answer, column)
     evidence = f"{column.n_distinct:,} different, {column.low:g} to {column.high:g}"
@@ -110,10 +110,10 @@ def _in_one_spelling(answer: Reading, column: Column) -> Reading:
     return replace(answer, lines=[line], labels=counts)
 
 
-def labels_seen(column: Column) -> str:
+def labels_seen(counts: Mapping[str, int]) -> str:
     """Return how many labels there are, and the most frequent."""
-    labels = ", ".join(sorted(list(column.answers)[:10], key=natural_key))
-    return f"{len(column.answers):,} different: {labels}" + (", ..." * (len(column.answers) > 10))
+    labels = ", ".join(sorted(list(counts)[:10], key=natural_key))
+    return f"{len(counts):,} different: {labels}" + (", ..." * (len(counts) > 10))
 
 
 def scale_of(column: Column) -> tuple[float, float] | None:

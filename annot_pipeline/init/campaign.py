@@ -43,7 +43,7 @@ from annot_pipeline.storage.marked_folder import MARKER_PREFIX
 def name_tasks(sources: list[SourceGuess], campaign: str) -> list[SourceGuess]:
     """Name the tasks of sources: one for all, or one each where answers would be mixed."""
     unnamed = [source for source in sources if source.tasks[0].name is None]
-    are_separate = any(_differ(unnamed[0], other) for other in unnamed)
+    are_separate = any(_differ(unnamed[0], other) for other in unnamed[1:])
     stems = Counter(stem_of(source.group.paths[0]) for source in unnamed)
     named: list[SourceGuess] = []
     for position, source in enumerate(sources, start=1):

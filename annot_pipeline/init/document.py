@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import json
 import re
 import textwrap
 from collections import Counter
@@ -58,7 +59,6 @@ WIDTH, LONGEST_NOTE, LINE = 200, 2_000, 100
 SHOWN_LABELS = 20
 _PLAIN = re.compile(r"(\.{1,2}/)*[A-Za-z_][A-Za-z0-9_./*-]*")
 _READ_OTHERWISE = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
-_ESCAPES = {'"': '\\"', "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
 def write_campaign(
@@ -115,18 +115,14 @@ def scalar(text: str) -> str:
     """Return a string as YAML: plain where that is safe, else in double quotes."""
     if _PLAIN.fullmatch(text) and text.lower() not in _READ_OTHERWISE:
         return text
-    return '"' + "".join(map(_escaped, text)) + '"'
+    quoted = json.dumps(text, ensure_ascii=False)
+    return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in quoted)
 
 
 def comment(text: str, longest: int = WIDTH) -> str:
     """Return the text on one line that cannot end the comment."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= longest else line[: longest - 4].rpartition(" ")[0] + " ..."
-
-
-def _escaped(character: str) -> str:
-    plain = character if character.isprintable() else f"\\U{ord(character):08x}"
-    return _ESCAPES.get(character, plain)
 
 
 def _aligned(lines: Iterable[tuple[str, str]]) -> str:

@@ -25,7 +25,7 @@ def _label_studio_answer(choice: Choice, label: Column) -> Reading:
         There are neither.
     """
     if label.counts:
-        line: Line = ("label", label.expression, labels_seen(label))
+        line: Line = ("label", label.expression, labels_seen(label.answers))
         return Reading(lines=[line], labels=label.answers)
     score = choice.sheet["score"]
     if score.counts:

@@ -9,10 +9,12 @@ from itertools import chain
 from os.path import commonpath
 from typing import Any
 
+import numpy as np
+
 from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.init import names, views, written_numbers
 from annot_pipeline.init.abstentions import without_abstentions
-from annot_pipeline.init.alike import has_steps, together
+from annot_pipeline.init.alike import are_near, has_steps, scale_or_classes, together
 from annot_pipeline.init.answers import LONGEST_LABEL, MOST_LABELS, scale_of
 from annot_pipeline.init.comparisons import is_outcome
 from annot_pipeline.init.counts import item_ids
@@ -59,18 +61,14 @@ def each_by_option(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[R
         if grid := judge_grid(sheet, format_, patterns):
             return grid
         pattern = each[0] if len(each) == 1 else ""
-        item = rest.get("item", (None,))[0]
+        role = next((r for r in ("score", "label") if rest.get(r) == ("each",)), "")
+        rest.pop(role, None)
         if rest.keys() == {"judge"} and item_ids(sheet, patterns) is None:
-            named = {
-                **rest,
-                "score" if sheet[patterns[0]].numeric_share == 1 else "label": ("@answer",),
-            }
-            return read_view(
-                views.columns_view(views.plain_view(sheet), patterns, "rater", pattern),
-                format_,
-                named,
-            )
-        return [by_judge(sheet, patterns, pattern, item)]
+            is_number = sheet[patterns[0]].numeric_share == 1
+            rest[role or ("score" if is_number else "label")] = ("@answer",)
+            view = views.columns_view(views.plain_view(sheet), patterns, "rater", pattern)
+            return read_view(view, format_, rest)
+        return [by_judge(sheet, patterns, pattern, rest.get("item", (None,))[0], role)]
     if person := rest.get("judge"):
         return [survey(sheet, patterns, person[0], "as was answered")]
     options = [Option({**by_role, "judge": ("each",)}, "each of the columns is a judge")]
@@ -145,10 +143,11 @@ def is_answer(column: Column) -> bool:
 
 
 def by_judge(
-    sheet: Sheet, columns: Sequence[str], pattern: str, by_role: str | None = None
+    sheet: Sheet, columns: Sequence[str], pattern: str, by_role: str | None = None, role: str = ""
 ) -> Reading:
-    """Return a matrix with one column a judge."""
+    """Return a matrix with one column a judge; ``role``: what its cells are, where it is given."""
     answers = without_abstentions(together(sheet, columns))
+    by_each = {"each": tuple(columns), "judge": ("each",)}
     values = answers.counts.keys()
     rest = [name for name in sheet.names if name not in columns]
     item = by_role or item_ids(sheet, columns)
@@ -157,7 +156,6 @@ def by_judge(
         item = rest[0]
     if item is None:
         if any("item" in names.roles(name) for name in rest):
-            by_each = {"each": tuple(columns), "judge": ("each",)}
             options = [Option(by_each | {"item": ("row",)}, EACH_ROW)]
             options += [Option(by_each | {"item": (n,)}) for n in rest]
             text = names.TEXTS["no_item"].format(columns[0], ", ".join(rest))
@@ -165,9 +163,16 @@ def by_judge(
         notes = ["no column names the items: the number of the row does"]
     is_fine = not answers.is_whole or len(answers.numbers) > MOST_LABELS
     spelled = written_numbers.number_in(answers).get("{rater}")  # with a decimal comma
-    is_score = bool(spelled) or (answers.numeric_share == 1 and is_fine)
-    matched = [name for name in sheet.names if fnmatchcase(name, pattern)]
-    each: Any = {"columns": pattern} if matched == [*columns] else [*columns]
+    is_glob = [name for name in sheet.names if fnmatchcase(name, pattern)] == [*columns]
+    each: Any = {"columns": pattern} if is_glob else [*columns]
+    rows = np.tile(np.arange(len(sheet)), len(columns))
+    cells = np.concatenate([sheet.numbers(name) for name in columns])
+    is_score = role == "score" if role else (
+        bool(spelled) or (answers.numeric_share == 1 and is_fine)
+        or are_near(rows, cells, answers, {*names.words(columns[0])})
+    )  # fmt: skip
+    both = (by_each | {role: ("each",)} for role in ("score", "label"))
+    questions = [scale_or_classes(columns, *both)] * (is_score is None)
     lines: list[Line] = [
         ("judge", {"value": "{rater}"}, "the name of the column"),
         ("item", {"row": True} if item in (None, "row") else item, ""),
@@ -176,16 +181,13 @@ def by_judge(
     gold = next((n for n in rest if "truth" in names.roles(n)), None)
     if gold and not is_score and sheet[gold].counts.keys() & values:
         lines.append(("truth", gold, ""))
-    minus = {"-1", "-1.0"} & values if _are_classes(answers) else ()
+    has_minus = answers.numeric_share == 1 and answers.low == -1  # among classes from 0
+    minus = {"-1", "-1.0"} & values if has_minus else ()
     return Reading(
         "a matrix with one column a judge", lines, "scalar" if is_score else "categorical",
-        each={"rater": each}, notes=notes, abstain=[*minus],
+        scale_of(answers) if is_score and not spelled else None, each={"rater": each}, notes=notes,
+        abstain=[*minus], questions=questions,
     )  # fmt: skip
-
-
-def _are_classes(answers: Column) -> bool:
-    """Return whether -1 stands among classes from 0."""
-    return answers.numeric_share == 1 and answers.low == -1
 
 
 def counted_judges(sheet: Sheet, counts: Reading) -> Reading | None:
@@ -221,7 +223,7 @@ def judge_matrix(sheet: Sheet) -> Reading | None:
         return survey(sheet, answers, person, "one row each")
     values = {value for name in answers for value in sheet[name].counts}
     is_matrix = not rest and all(sheet[n].numeric_share == 1 for n in answers)
-    if is_matrix and _are_classes(together(sheet, answers)):
+    if is_matrix and together(sheet, answers).low == -1:
         return by_judge(sheet, answers, "*")
     item = item_ids(sheet, answers)
     if item is None and len(rest) == 1 and len(answers) > MOST_OPTIONS and sheet.is_unique(rest[0]):
@@ -260,7 +262,10 @@ def judge_matrix(sheet: Sheet) -> Reading | None:
     ]
     if is_rubric and not grid:
         options = [*options[-2:], *options[:-2]]
-    raise NoJudgmentsError(ask, question=Question("judge", ask, options))
+    lines: list[Line] = [("judge", "?", ""), ("item", item or "?", ""), (role, "{rater}", "")]
+    kind = "scalar" if role == "score" else "categorical"
+    open_ = [Question("judge", ask, options)]
+    return Reading("", lines, kind, each={"rater": [*answers]}, questions=open_)
 
 
 def person_form(sheet: Sheet) -> list[Reading]:

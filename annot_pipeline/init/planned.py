@@ -10,7 +10,7 @@ from annot_pipeline.exports.hit_bookkeeping import NAME
 from annot_pipeline.exports.hits_from_mturk import BOOKKEEPING
 from annot_pipeline.init.questions import NoJudgmentsError, Reading, Task
 from annot_pipeline.init.samples import Sample, read_rows
-from annot_pipeline.init.table import Sheet, rounded
+from annot_pipeline.init.table import Sheet
 
 FORMAT = "hits"
 NESTED = ("jsonl", "label_studio")
@@ -58,13 +58,6 @@ def planned_mapping(sheet: Sheet) -> tuple[Reading, list[Task]]:
         if task_by_name.setdefault(name, task) != task and name not in inconsistent:
             inconsistent.append(name)
     summary = f"{sheet['hit'].n_distinct:,} HITs, {judge.n_distinct:,} judges"
-    n_items = sheet.combinations("task", "item")
-    if n_items:
-        judges_per_item = rounded(sheet.combinations("task", "item", "judge") / n_items)
-        summary += f", {n_items:,} items with {judges_per_item} judges each"
-    n_pairs = sheet.combinations("task", "item_a", "item_b")
-    if n_pairs:
-        summary += f", {n_pairs:,} pairs compared"
     notes = [f"no fields are needed: the HITs say them; {summary}"]
     if inconsistent:
         text = first_of(list(map(shorten, inconsistent)))

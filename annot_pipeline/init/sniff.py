@@ -12,6 +12,7 @@ import csv
 import io
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import dropwhile, takewhile
 from pathlib import Path
@@ -245,8 +246,7 @@ def _read_delimited(path: Path, head: bytes, limit: int) -> Sample:
     names_found = READERS["csv"](opening_of(tried)).columns
     is_default = delimiter == "," and READERS["csv"](opening_of(plain)).columns == names_found
     options = ({} if is_default else {"delimiter": delimiter}) | plain.options
-    planned = read_planned(replace(plain, options=options), head, names_found, limit)
-    if planned:
+    if planned := read_planned(replace(plain, options=options), head, names_found, limit):
         return planned
     if _is_appraise(tried):
         return _read_quoted(Sample(path, "appraise", options), limit)
@@ -260,6 +260,9 @@ def _read_delimited(path: Path, head: bytes, limit: int) -> Sample:
     return _read_quoted(replace(plain, options=options), limit)
 
 
+NOT_CP1252 = frozenset(b"\x81\x8d\x8f\x90\x9d")
+
+
 def _encoding(head: bytes) -> str:
     """Return UTF-8, unless a byte order mark or what UTF-8 cannot read says otherwise."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -268,11 +271,7 @@ def _encoding(head: bytes) -> str:
     n_bad = text.count("\ufffd")
     if 2 * n_bad <= sum(not c.isascii() for c in text):
         return "utf-8"  # some bytes may be broken; their rows are rejected
-    try:
-        head.decode("cp1252")
-    except UnicodeDecodeError:
-        return "latin-1"
-    return "cp1252"
+    return "latin-1" if {*head} & NOT_CP1252 else "cp1252"
 
 
 def _delimiter(sample: Sample) -> tuple[str, int]:
@@ -286,19 +285,17 @@ def _delimiter(sample: Sample) -> tuple[str, int]:
             continue
         if n > 1 and not (delimiter == " " and n_columns):
             n_columns[delimiter] = n
-    if len(n_columns) > 1:
-        ranks = {}
-        for delimiter, n in n_columns.items():
-            tried = replace(sample, options=sample.options | {"delimiter": delimiter})
-            read = _read_quoted(tried, ROWS_TRIED)
-            n_bad = read.unreadable.total()
-            share = n_bad / (n_bad + read.table.num_rows) if n_bad + read.table.num_rows else 1
-            cells = [cell.strip() for c in read.table.columns for cell in c.to_pylist() if cell]
-            n_cut = sum(cell.startswith("[") != cell.endswith("]") for cell in cells)
-            ranks[delimiter] = (share, n_cut, -n)  # of lists, too
-        best = min(ranks, key=ranks.__getitem__)
-        return best, n_columns[best]
-    return next(iter(n_columns.items()), (",", 1))
+    ranks = {}
+    for delimiter in n_columns if len(n_columns) > 1 else ():
+        tried = replace(sample, options=sample.options | {"delimiter": delimiter})
+        read = _read_quoted(tried, ROWS_TRIED)
+        n_read = read.table.num_rows
+        share = 1 - n_read / max(n_read + read.unreadable.total(), 1)
+        cells = [cell.strip() for c in read.table.columns for cell in c.to_pylist() if cell]
+        n_cut = sum(cell.startswith("[") != cell.endswith("]") for cell in cells)
+        ranks[delimiter] = (share, n_cut, -n_columns[delimiter])  # of lists, too
+    best = min(ranks, key=ranks.__getitem__, default=next(iter(n_columns), ","))
+    return best, n_columns.get(best, 1)
 
 
 TREC = ("topic", "iteration", "document", "label")
@@ -358,11 +355,10 @@ def _is_appraise(sample: Sample) -> bool:
     first = READERS["csv"](opening_of(sample)).columns
     if not NAMED.issubset(first) and len(first) not in map(len, LAYOUTS):
         return False
-    try:
+    with suppress(InputError):
         READERS["appraise"](opening_of(sample))
-    except InputError:
-        return False
-    return True
+        return True
+    return False
 
 
 def _is_mturk(columns: Sequence[str]) -> bool:

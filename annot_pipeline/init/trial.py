@@ -20,7 +20,7 @@ from annot_pipeline.init.abstentions import (
     failures,
     without_nan,
 )
-from annot_pipeline.init.answers import MOST_LABELS
+from annot_pipeline.init.answers import MOST_LABELS, labels_seen
 from annot_pipeline.init.groups import Group
 from annot_pipeline.init.optional_fields import with_item_text
 from annot_pipeline.init.questions import ColumnsByRole, NoJudgmentsError, Option, Question, Reading
@@ -95,13 +95,6 @@ class Trial:
             return {}
         return value_counts(self.used.column(name).cast(pa.string()).drop_null())
 
-    def judged_by_several(self) -> bool:
-        """Return whether any item has several judges."""
-        pairs = self.used.select(["task", "item", "judge"])
-        pairs = pairs.group_by(pairs.column_names).aggregate([])
-        judges = pairs.group_by(["task", "item"]).aggregate([("judge", "count")])["judge_count"]
-        return bool((pc.max(judges).as_py() or 0) > 1)
-
     def combinations(self, *names: str) -> int:
         """Return how many different rows some fields have."""
         chosen = self.used.select([n for n in names if n in self.used.column_names])
@@ -143,8 +136,7 @@ def objections(reading: Reading, trial: Trial) -> list[str]:
         return []
     n_items = trial.combinations("task", "item")
     n_judges = trial.combinations("task", "judge")
-    n_tasks = trial.combinations("task")
-    if n_items == n_tasks and n_used > 1.5 * n_judges:
+    if n_items == trial.combinations("task") and n_used > 1.5 * n_judges:
         return [f"there is one item in each task, and judges have {n_used / n_judges:.1f} rows"]
     distinct = trial.combinations(*IDENTITY)
     if distinct <= 0.5 * n_used and reading.repeats is None:
@@ -214,8 +206,7 @@ def _counted(trial: Trial, name: str) -> str:
     """Return how many values a field has, for its comment."""
     counts = trial.counts(name)
     if name in ("label", "task", "preference", "system", "control"):
-        text = ", ".join(sorted(list(counts)[:10]))
-        return f"{len(counts):,} different: {text}" + (", ..." if len(counts) > 10 else "")
+        return labels_seen(counts)
     return f"{len(counts):,} different"
 
 
@@ -236,9 +227,10 @@ def _doubt(reading: Reading, trial: Trial, by_role: ColumnsByRole) -> Question |
         text = f"all rows are of one judge, if {name or 'it'} is the judge"
         return Question("judge", text, options, "Who judged?")
     is_plain = reading.kind in ("categorical", "scalar") and not reading.has("system")
-    if not is_plain or reading.has("control") or "item" in by_role or trial.judged_by_several():
+    if not is_plain or reading.has("control") or "item" in by_role:
         return None
-    if trial.combinations("task", "item") < 2:
+    n_items = trial.combinations("task", "item")
+    if n_items < 2 or n_items < trial.combinations("task", "item", "judge"):
         return None
     text = f"no item has two judges, if {name or 'the judge'} judged"
     rest = [o for o in (name, item) if isinstance(o, str)]

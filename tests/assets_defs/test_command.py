@@ -50,7 +50,11 @@ def test_dagster_needs_an_instance(tmp_path, capsys):
 
 @pytest.mark.parametrize(
     ("words", "loaded"),
-    [(["build"], ["matplotlib"]), (["build"], []), (["status"], [])],
+    [
+        pytest.param(["build"], ["matplotlib"], marks=pytest.mark.slow),
+        (["build"], []),
+        (["status"], []),
+    ],
     ids=["build", "nothing new", "status"],
 )
 def test_a_command_loads_what_it_uses(words, loaded, built_once):

@@ -13,6 +13,7 @@ MODELS = [{"name": "*", "kind": "model"}]
 
 
 @pytest.mark.parametrize("name", ["LLMEval^2", "MT-Bench"])
+@pytest.mark.slow
 def test_models_who_share_mistakes_make_no_label_certain(shared_data: Path, name: str):
     """As if people had labelled, 27% and 52% were certain, and one in seven of these wrong."""
     [(answers, truths)] = [rest for own, *rest in public_sets(shared_data) if own.endswith(name)]

@@ -100,6 +100,7 @@ def test_a_stopped_build_keeps_its_tables_and_gold_stays(campaign, capsys):
     assert "A candidate, not published; made: 20" in (candidate.folder / "README.md").read_text()
 
 
+@pytest.mark.slow
 def test_a_stopped_build_says_how_to_leave_out_the_export_that_is_new(campaign, capsys):
     error = str(stopped(campaign))
     assert "exports/b.csv: new or changed since v0001" in error
@@ -205,6 +206,7 @@ def test_a_gate_that_was_accepted_is_no_error_of_the_same_content(campaign):
     assert "(allowed: 0.00%); accepted by ann: one row" in message
 
 
+@pytest.mark.slow
 def test_a_release_names_the_release_that_it_was_compared_with(candidate_campaign):
     campaign = candidate_campaign
     folder = accept(campaign, "unseen_judges").release.folder

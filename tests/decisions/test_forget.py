@@ -570,6 +570,7 @@ def test_a_copy_that_is_not_read_as_the_rest_is_refused(campaign, monkeypatch, w
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.slow
 def test_a_name_in_an_export_without_rows_of_the_person_is_refused(campaign, packed):
     text = f"item,judge,label,note\nk3,w0,a,as {PERSON} says\n"
     build(campaign, {"a.csv": ROWS, "b.csv": ALONE, "c.csv": text})
@@ -770,6 +771,7 @@ def test_forgetting_publishes_no_export_whose_answers_are_swapped(campaign):
         forgotten(campaign)
 
 
+@pytest.mark.slow
 def test_after_a_new_key_a_person_whose_rows_are_gone_is_forgotten_again(forgetful, monkeypatch):
     """By name, which no export has: an old export that arrives again is read without the person."""
     for name, text in (("a.csv", ROWS), ("b.csv", ALONE)):
@@ -1010,6 +1012,7 @@ def test_a_lone_carriage_return_stops_a_forgetting_before_anything_goes(campaign
     assert not (campaign / "store" / "forgotten.json").exists()
 
 
+@pytest.mark.slow
 def test_a_forgetting_accepts_no_gate_where_exports_arrived(campaign):
     gates = {"certain_share": {"error": -1.0, "minimum": 1}}
     (campaign / "campaign.yaml").write_text(json.dumps(SETTINGS | {"gates": gates}))

@@ -163,6 +163,7 @@ def test_items_without_a_judgment_that_counts_are_listed(start_campaign):
     assert items(loaded, task="u") == ["k0"]
 
 
+@pytest.mark.slow
 def test_scores_and_pairs_are_listed_by_how_far_judges_differ(start_campaign, capsys):
     scores = [("s", f"i{n}", "", "", f"w{j}", 50 + n + 20 * j * (n == 3), "")
               for n in range(5) for j in range(2)]  # fmt: skip

@@ -145,6 +145,7 @@ def test_build_and_status_name_the_file_that_is_excluded_no_more(campaign, capsy
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("is_edited", [False, True])
+@pytest.mark.slow
 def test_rows_that_where_leaves_out_have_not_vanished(campaign, is_edited):
     """Unless the export is another one: then it may be that nobody meant to leave them out."""
     [source] = SETTINGS["sources"]
@@ -274,6 +275,7 @@ def test_only_releases_that_a_rollback_takes_are_offered(campaign):
         back(campaign, "v0002")
 
 
+@pytest.mark.slow
 def test_releases_with_the_content_of_a_retracted_one_are_named_and_not_gone_back_to(
     campaign, capsys
 ):

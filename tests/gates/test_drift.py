@@ -143,6 +143,7 @@ def mean_probability(built, version, label):
     return sum(shares) / len(shares)
 
 
+@pytest.mark.slow
 def test_drift_flips_and_unseen_judges(build_campaign, start_campaign, stage_campaign):
     """40 items, half x; then 20 of them are y, and 60 new ones by new judges are y too.
 
@@ -193,6 +194,7 @@ def test_one_export_with_swapped_labels_stops_the_build(start_campaign, stage_ca
     assert gate(corrected, "corrected_judgments").value == 0  # a file of corrections
 
 
+@pytest.mark.slow
 def test_a_class_that_is_new_or_gone_has_changed(start_campaign, stage_campaign):
     start_campaign({"a.csv": export(40, lambda n: "xy"[n % 2])})
     drift = gate(stage_campaign({"a.csv": export(40, lambda n: "xz"[n % 2])}), "prevalence_drift")

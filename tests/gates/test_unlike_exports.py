@@ -166,6 +166,7 @@ def test_an_export_with_shuffled_answers_stops_the_build(start_campaign, stage_c
     assert actual.detail.startswith("small exports/9.csv -")
 
 
+@pytest.mark.slow
 def test_a_first_build_names_its_shuffled_export(stage_campaign):
     rng = random.Random(1)
     exports = {f"{night}.csv": export(rng, 40 * night, shuffled=night == 1) for night in range(3)}

@@ -33,6 +33,7 @@ def many(first, n=4, judges=("a", "b", "c")):
 
 
 @pytest.mark.parametrize("cut", ["judge,item,label\n", export(4, half), None])
+@pytest.mark.slow
 def test_an_export_that_was_cut_is_a_small_part_of_all(stage_campaign, start_campaign, cut):
     """30 or 18 of 120 judgments: without a row, cut, or not there."""
     start_campaign(many(export(10, half)))

@@ -132,6 +132,7 @@ def bound_in_dagster(folder: Path) -> float | None:
     return metadata.get("audit small bound")
 
 
+@pytest.mark.slow
 def test_answers_that_were_edited_after_the_verdict_are_named(
     campaign: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -154,6 +154,7 @@ def widths(built: Any, model: str) -> dict[tuple[Any, ...], float]:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("ask", SOURCES)
+@pytest.mark.slow
 def test_the_widest_interval_halves(ask: str, tmp_path: Path, capsys: Any) -> None:
     """People answer the batch, and the build has an interval half as wide, as was told."""
     folder = write(tmp_path / "campaign", ask)

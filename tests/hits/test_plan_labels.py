@@ -110,6 +110,7 @@ def test_nothing_is_left_and_nothing_can_be_said():
         plan({"a": (None, 3), "b": (None, 2)})
 
 
+@pytest.mark.slow
 def test_labels_are_the_default_of_categorical_tasks(
     copy_campaign: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -209,11 +209,11 @@ def mturk(answers: Callable[[int], dict[str, object]], n: int = 30) -> list[dict
 def test_seconds_within_those_of_the_assignment_are_no_answer(
     tmp_path: Path, guess: Guesses
 ) -> None:
-    rows = mturk(lambda k: {"Answer.ee": 7.125 + k, "Answer.valid": k % 5 - 2})
+    rows = mturk(lambda k: {"Answer.ee": 7.125 + k, "Answer.valid": k % 3 - 1})
     actual = guess(write(tmp_path / "batch.csv", rows))
     assert "Answer.valid" in actual.fields().values()
     assert "Answer.ee (30 different)" in actual.notes
-    rows = mturk(lambda k: {"Answer.ee": 97.125 + k, "Answer.valid": k % 5 - 2})
+    rows = mturk(lambda k: {"Answer.ee": 97.125 + k, "Answer.valid": k % 3 - 1})
     assert "score: Answer.ee" in guess_campaign([write(tmp_path / "b2.csv", rows)], tmp_path)
 
 

@@ -145,3 +145,56 @@ def test_a_few_ratings_of_one_judge_are_scores_though_a_step_is_missing(
     ratings = (1, 3, 5, 2, 2, 2, 5, 3, 2, 2)
     rows = [("output_id", "rater_id", "rating"), *((n, "R1", r) for n, r in enumerate(ratings, 1))]
     assert guess(write_csv(tmp_path / "v.csv", rows)).fields()["score"] == "rating"
+
+
+def rated_by(judges: tuple[str, ...], spread: float, n_items: int) -> list[tuple[object, ...]]:
+    """Numbers from 1 to 5, a column a judge; of a spread of 9 judges are hardly near each other."""
+    draw = random.Random(5)
+    rows = [
+        (f"p{n}", *(min(5, max(1, round(draw.gauss(middle, spread)))) for _ in judges))
+        for n in range(n_items) for middle in [draw.uniform(1, 5)]
+    ]  # fmt: skip
+    return [("post", *judges), *rows]
+
+
+ANNOTATORS = ("annotator_1", "annotator_2", "annotator_3")
+
+
+def test_columns_of_judges_who_are_near_each_other_are_scores(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    actual = guess(write_csv(tmp_path / "v.csv", rated_by(ANNOTATORS, 0.7, 60)))
+    assert actual.fields()["score"] == "{rater}"
+    assert actual.task_kinds == {"*": "scalar"}
+    assert len(actual.used("judge")) == 3
+
+
+def test_columns_of_judges_with_codes_of_classes_are_labels(tmp_path: Path, guess: Guesses) -> None:
+    draw = random.Random(5)
+    rows = [(f"p{n}", *(draw.choice("12345") for _ in ANNOTATORS)) for n in range(200)]
+    actual = guess(write_csv(tmp_path / "v.csv", [("post", *ANNOTATORS), *rows]))
+    assert actual.fields()["label"] == "{rater}"
+
+
+@pytest.mark.parametrize(("role", "kind"), [("score", "scalar"), ("label", "categorical")])
+def test_of_few_numbers_in_columns_of_judges_it_is_asked(
+    tmp_path: Path, guess: Guesses, role: str, kind: str
+) -> None:
+    path = write_csv(tmp_path / "v.csv", rated_by(ANNOTATORS, 9.0, 12))
+    with pytest.raises(OpenError, match="labels or scores") as error:
+        guess_campaign([path], tmp_path)
+    [question] = error.value.questions
+    each = "--each annotator_1,annotator_2,annotator_3 --judge each"
+    assert [*map(str, question.options)] == [f"{each} --score each", f"{each} --label each"]
+    answers = {"each": ",".join(ANNOTATORS), "judge": "each", role: "each"}
+    assert guess(path, **answers).task_kinds == {"*": kind}
+
+
+def test_ratings_of_which_nobody_gave_the_lowest_are_scores(tmp_path: Path, guess: Guesses) -> None:
+    draw = random.Random(3)
+    rows = [
+        (f"u{j}", f"q{i}", *(min(10, max(2, round(draw.gauss(m, 1.0)))) for _ in range(2)))
+        for i in range(13) for m in [draw.uniform(2, 10)] for j in draw.sample(range(11), 4)
+    ]  # fmt: skip
+    path = write_csv(tmp_path / "v.csv", [("user", "question_id", "fluency", "adequacy"), *rows])
+    assert guess(path).task_kinds == {"*": "scalar"}

@@ -211,6 +211,7 @@ def texts(flood: Flood) -> dict[str, str]:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["copying in part", "copying", "copying a careful judge"])
+@pytest.mark.slow
 def test_copies_who_are_the_plurality_stop_the_first_build(
     build_campaign, stage_campaign, kind: str
 ) -> None:

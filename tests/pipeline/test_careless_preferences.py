@@ -78,6 +78,7 @@ def test_who_answers_at_random_or_the_wrong_way_round_fails(stage_campaign):
     assert metrics["suspected_judges"] == metrics["unlinked_judges"] == []
 
 
+@pytest.mark.slow
 def test_sides_do_not_matter_and_ranks_say_the_same(stage_campaign):
     rows = answers(MIXED)
     exchanged = [

@@ -38,6 +38,7 @@ def verdicts(shared_data) -> dict[str, str]:
     return actual
 
 
+@pytest.mark.slow
 def test_all_248_verdicts(built, verdicts):
     """Mann-Whitney, pooled, on five of seven criteria; two are about something else."""
     assert len(verdicts) == 248

@@ -122,6 +122,7 @@ def test_z_scores(judgments):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.slow
 def test_segment_scores(built, published, language):
     """z to 1e-9, raw scores and numbers of judgments, of every segment of every system."""
     ours = built.table("scores").to_pandas()
@@ -140,6 +141,7 @@ def test_segment_scores(built, published, language):
 
 
 @pytest.mark.parametrize("language", COMPLETE)
+@pytest.mark.slow
 def test_system_scores(built, published, language):
     """Raw and z means, numbers of segments and of judgments."""
     theirs = pd.read_csv(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -355,9 +355,8 @@ def blend(color: str, ground: str, opacity: float) -> str:
     return "#" + "".join(f"{round(opacity * a + (1 - opacity) * b):02x}" for a, b in pairs)
 
 
-@pytest.mark.parametrize(("ground", "ink"), [("#ffffff", "#1b1f24"), ("#14171b", "#e6e9ed")])
 @pytest.mark.parametrize("kind", ["ranking", "accuracy", "reliability", "agreement"])
-def test_intervals_stand_out_from_the_page(kind, ground, ink):
+def test_intervals_stand_out_from_the_page(kind):
     """3:1, in the light and in the dark: they say how sure a figure is."""
     figure = Figure(figures_of(["one", "two", "three", "four"])[kind])
     parent = {child: element for element in figure.root.iter() for child in element}
@@ -369,7 +368,8 @@ def test_intervals_stand_out_from_the_page(kind, ground, ink):
             own.append(at.get("style", ""))
         styles.add("; ".join(own))
     assert styles
-    for style in styles:
+    pages = [("#ffffff", "#1b1f24"), ("#14171b", "#e6e9ed")]
+    for style, (ground, ink) in product(styles, pages):
         color = re.search(r"stroke: ?(#\w{6}|currentColor)", style)[1]
         color = ink if color == "currentColor" else color
         opacity = re.search(r"stroke-opacity: ?([\d.]+)", style)

@@ -270,6 +270,7 @@ def test_files_of_the_page_are_in_the_package():
         ({"new_judgments": None}, {}, False, []),
     ],
 )  # fmt: skip
+@pytest.mark.slow
 def test_a_label_names_the_inputs_that_can_have_changed_it(
     tmp_path_factory, counts, settings, decided, causes
 ):

@@ -157,6 +157,7 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Staged:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.slow
 def test_what_a_control_is_compared_with(name: str, pairs: Staged) -> None:
     """Found pairs: the score of the ordinary judgment; else why there is none, in set_aside too."""
     expected = PAIRS[name][1]

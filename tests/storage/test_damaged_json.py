@@ -64,7 +64,7 @@ def test_every_file_is_of_a_kind(built):
     assert all(any(built.glob(pattern)) for pattern in KINDS.values())
 
 
-@pytest.mark.sampled(every=5)
+@pytest.mark.sampled(every=9)
 @pytest.mark.parametrize("pattern", KINDS.values(), ids=KINDS.keys())
 @pytest.mark.parametrize(
     ("commands", "damages"),

@@ -56,6 +56,7 @@ def test_what_changes_while_it_is_archived_is_refused(
     assert not list(kept.rglob(".tmp-*"))
 
 
+@pytest.mark.slow
 def test_a_build_does_not_take_half_an_export_for_the_whole(
     first_day: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,6 +23,7 @@ def start(name: str, work: Callable[[], object]) -> threading.Thread:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("asks", ["unpointed", "finish_interrupted"])
+@pytest.mark.slow
 def test_a_build_and_a_prune_do_not_wait_for_each_other(
     asks: str, first_day: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -80,6 +80,7 @@ def test_wmt15_without_what_nobody_ranked(wmt15: list[Record]) -> None:
 
 
 @pytest.mark.parametrize("languages", CSV_FILES)
+@pytest.mark.slow
 def test_wmt15_comparisons_are_those_of_the_published_table(
     languages: str, wmt15: list[Record], shared_data: Path
 ) -> None:

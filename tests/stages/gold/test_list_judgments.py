@@ -47,6 +47,7 @@ def shown(row):
     return row["item"] or (None if None in pair else " | ".join(pair))
 
 
+@pytest.mark.slow
 def test_every_judgment_that_counts_with_its_own_z(built):
     _, made = built
     z = {row["judgment_id"]: row["z"] for row in made["standardized"]}
