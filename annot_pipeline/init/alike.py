@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from operator import eq
 
 import numpy as np
+import pyarrow as pa
 
 from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.errors import first_of
 from annot_pipeline.init import names, roles
 from annot_pipeline.init.abstentions import without_abstentions
-from annot_pipeline.init.answers import MOST_LABELS, scale_of
+from annot_pipeline.init.answers import MOST_LABELS, NO, YES, scale_of
 from annot_pipeline.init.questions import ColumnsByRole, Option, Question, Reading
 from annot_pipeline.init.roles import Candidate
 from annot_pipeline.init.table import Column, Sheet
@@ -19,7 +21,7 @@ FEWEST_QUESTIONS = 3
 RATINGS = names.WORDS["ratings"] | names.WORDS["criteria"]
 CLASSES = names.WORDS["classes"]
 """Words of columns whose numbers mostly stand for classes."""
-FEWEST_STEPS, FEWEST_PAIRS = 5, 30
+FEWEST_STEPS, MOST_STEPS, FEWEST_PAIRS = 5, 101, 30
 NEARER, SURELY, FAIRLY = 0.75, 3.0, 2.0
 """Distance of two judges' different answers, as a share of that of answers taken at random; and
 standard errors by which it is below the latter on a scale, and above the former of classes."""
@@ -34,6 +36,23 @@ def share_values(columns: Sequence[Column]) -> bool:
         2 * len(first.counts.keys() & c.counts.keys()) >= max(first.n_distinct, c.n_distinct)
         for c in columns
     )
+
+
+def together(sheet: Sheet, columns: Sequence[str]) -> Column:
+    """Return the cells of several columns as one."""
+    cells = [chunk for name in columns for chunk in sheet.table.column(name).chunks]
+    return Column("{rater}", "{rater}", pa.chunked_array(cells, pa.string()))
+
+
+def is_check_of(sheet: Sheet, flag: Column, answer: Column, keys: Sequence[Column]) -> bool:
+    """Return whether a column says, in every row, whether an answer is what another column has."""
+    names_ = [c.name for c in keys if c.counts.keys() == answer.counts.keys()]
+    is_flag = {*map(str.lower, flag.answers)} <= {*YES, *NO} and not flag.n_blank
+    if flag.counts.keys() == answer.counts.keys() or not is_flag or not names_:
+        return False
+    flags, answers = sheet.codes(flag.name), sheet.table.column(answer.name).to_pylist()
+    rows = [[*map(eq, answers, sheet.table.column(name).to_pylist())] for name in names_]
+    return any(len({*zip(row, flags, strict=True)}) == len({*row}) == 2 for row in rows)
 
 
 def are_alike(candidates: Sequence[Candidate]) -> bool:
@@ -52,9 +71,17 @@ def without_copies(sheet: Sheet, candidates: Sequence[Candidate]) -> list[Candid
 
 def largest_group(found: Sequence[Candidate], sure: Sequence[Candidate]) -> list[Candidate]:
     """Return the columns on one scale, or of one form, that are more than twice the others."""
-    forms = [kin_of(one, found, sure) for one in sure[:10]]
+    forms = [kin_of(one, found, sure) for one in sure[:10] if not is_finer(one.column)]
     groups = [*forms, *([c for c in sure if are_alike([one, c])] for one in sure[:10])]
     return max((group for group in groups if are_answers(group, sure)), key=len, default=[])
+
+
+def is_finer(column: Column) -> bool:
+    """Return whether cells are numbers that are not whole, more different ones than a slider has.
+
+    Beside answers of few values these may be times.
+    """
+    return roles.is_measured(column) and column.n_distinct > MOST_STEPS
 
 
 def are_answers(group: Sequence[Candidate], sure: Sequence[Candidate]) -> bool:
@@ -71,10 +98,9 @@ def kin_of(
     Of a form whose columns start alike, some may hardly ever differ.
     """
     start = names.words(first.column.name)[:1]
-    return [
-        c for c in candidates if names.words(c.column.name)[:1] == start
-        and (are_alike([first, c]) or (c in sure and c.column.n_distinct <= MOST_LABELS))
-    ]  # fmt: skip
+    few = [c for c in sure if c.column.n_distinct <= MOST_LABELS]
+    kin = [c for c in candidates if names.words(c.column.name)[:1] == start]
+    return [c for c in kin if c in few or are_alike([first, c])]
 
 
 def which_answers(sure: Sequence[Candidate]) -> Question:
@@ -137,6 +163,17 @@ def has_steps(column: Column) -> bool:
     """Return whether a column holds few whole numbers from 0, 1, 2 or -n on, as scales do."""
     is_usual = column.is_whole and column.low in (0, 1, 2, -column.high)
     return is_usual and FEWEST_STEPS <= column.high - column.low + 1 <= 1.5 * column.n_distinct
+
+
+def have_steps(sheet: Sheet, columns: Sequence[Column]) -> bool:
+    """Return whether columns, or all together, hold few whole numbers as scales do.
+
+    Not every step is taken in each.
+    """
+    columns = [*map(without_abstentions, columns)]
+    every = without_abstentions(together(sheet, [c.name for c in columns]))
+    are_several = all(c.n_distinct >= FEWEST_STEPS - 1 for c in columns)
+    return all(map(has_steps, columns)) or (are_several and has_steps(every))
 
 
 def is_scale(sheet: Sheet, things: Sequence[str], column: Column) -> bool | None:

@@ -5,22 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from annot_pipeline.errors import first_of
-from annot_pipeline.init import names, optional_fields, roles
-from annot_pipeline.init.abstentions import without_abstentions
-from annot_pipeline.init.alike import (
-    FEWEST_QUESTIONS,
-    answer_options,
-    are_alike,
-    are_answers,
-    has_steps,
-    is_scale,
-    kin_of,
-    labels_or_scores,
-    largest_group,
-    share_values,
-    which_answers,
-    without_copies,
-)
+from annot_pipeline.init import alike, names, optional_fields, roles
 from annot_pipeline.init.answers import MOST_LABELS, MOSTLY_NUMBERS, answer_as, answer_in, kind_of
 from annot_pipeline.init.questions import Question, Reading
 from annot_pipeline.init.roles import Candidate
@@ -61,15 +46,14 @@ class Answers(Things):
         self.candidates = likely
         chosen = self._chosen(likely)
         candidates = {c.column.name for c in likely}
-        chosen += [  # though they are called as properties of people are
-            c for c in self._answer_columns(truth, roles.NO_ANSWER - roles.PERSONAL)
-            if c.column.name not in candidates and c.is_sure and chosen
-            and are_alike([chosen[0], c])
-            and c.column.counts.keys() & chosen[0].column.counts.keys()
-        ]  # fmt: skip
+        personal = self._answer_columns(truth, roles.NO_ANSWER - roles.PERSONAL) if chosen else []
+        personal = [c for c in personal if c.is_sure or self.is_one_judge]  # called so, but answers
+        personal = [c for c in personal if chosen[0].column.counts.keys() & c.column.counts.keys()]
+        personal = [c for c in personal if alike.are_alike([chosen[0], c])]
+        chosen += [c for c in personal if c.column.name not in candidates]
         rare = [c for c in chosen if isinstance(c.column.expression, dict)]
         if any(2 * c.column.n_blank > len(self.sheet) for c in rare):  # whose blanks are rejected
-            self.questions.append(which_answers(chosen))
+            self.questions.append(alike.which_answers(chosen))
         pairs = self._claimed([c.column for c in chosen], truth)
         if pairs and not chosen[0].is_named:
             listed = first_of([column.name for column, _ in pairs])
@@ -81,29 +65,28 @@ class Answers(Things):
     ) -> list[tuple[Column, Reading]]:
         """Claim columns that hold answers, and return how each answers."""
         pairs = [(c, answer) for c in columns if (answer := self._answer(c, truth))]
-        if len(pairs) > 1 and all(has_steps(without_abstentions(c)) for c, _ in pairs):
+        if len(pairs) > 1 and alike.have_steps(self.sheet, [c for c, _ in pairs]):
             pairs = [(c, answer_as(c, "scalar")) for c, _ in pairs]
-        unclear = [
-            column.name for column, answer in pairs
-            if answer.kind == "categorical" and is_scale(self.sheet, self.things, column) is None
-        ]  # fmt: skip
+        classes = [c for c, answer in pairs if answer.kind == "categorical"]
+        unclear = [c.name for c in classes if alike.is_scale(self.sheet, self.things, c) is None]
         if unclear:
-            self.questions.append(labels_or_scores(pairs, unclear))
+            self.questions.append(alike.labels_or_scores(pairs, unclear))
         for column, _ in pairs:
             self.choice.claim(column)
         return pairs
 
     def _answer_columns(self, truth: Column | None, unlikely: frozenset[str]) -> list[Candidate]:
         """Return the columns that may be answers, of those that ``each`` makes if it does."""
-        candidates = roles.answer_columns(
-            self.choice, self.things, self.judge, truth, unlikely=unlikely
-        )
-        parts = self.view.parts
-        filled = [self.sheet[n] for n in self.sheet.names[:MOST_COLUMNS] if self.sheet[n].n_blank]
-        return [
-            c for c in candidates if (c.column.name in parts if parts else not c.column.ascends)
-            and not any(_marks_blanks(self.sheet, c.column, other) for other in filled)
-        ]  # fmt: skip
+        sheet, parts, things = self.sheet, self.view.parts, self.things
+        likely = roles.answer_columns(self.choice, things, self.judge, truth, unlikely=unlikely)
+        filled = [sheet[n] for n in sheet.names[:MOST_COLUMNS] if sheet[n].n_blank]
+        likely = [c for c in likely if not any(_marks_blanks(sheet, c.column, o) for o in filled)]
+        varied = [c.column for c in likely if not c.is_fixed]
+        keys = [sheet[n] for n in sheet.names if sheet[n] not in varied]
+        checks = [f for f in varied for o in varied if alike.is_check_of(sheet, f, o, keys)]
+        likely = [c for c in likely if c.column.name and c.column not in checks]
+        inner = [c for c in likely if c.column.name in parts]
+        return inner if parts else [c for c in likely if not c.column.ascends]
 
     def _answer(self, column: Column, truth: Column | None) -> Reading | None:
         inner = [parsed(value) for value in column.counts] if self.view.each else []
@@ -114,7 +97,7 @@ class Answers(Things):
         numbers = sheet[column.name]
         if numbers.expression != column.expression and kind_of(numbers, truth) == "scalar":
             return answer_as(numbers, "scalar")
-        if answer and answer.kind == "categorical" and is_scale(sheet, self.things, numbers):
+        if answer and answer.kind == "categorical" and alike.is_scale(sheet, self.things, numbers):
             return answer_as(numbers, "scalar")
         return answer
 
@@ -134,58 +117,60 @@ class Answers(Things):
             for sign in ("differs within judges", "differs within things"):
                 most = max((c.signs[sign] for c in sure), default=0.0)
                 sure = [c for c in sure if c.signs[sign] >= HARDLY * most]
-            sure = without_copies(self.sheet, sure)
+            sure = alike.without_copies(self.sheet, sure)
             numbers = [c for c in sure if c.column.numeric_share > MOSTLY_NUMBERS]
             is_numbered = self.view.shape == "numbered"
-            group = numbers[:1] * is_numbered or largest_group(found, sure)
+            group = numbers[:1] * is_numbered or alike.largest_group(found, sure)
             if not sure and self.is_one_judge:  # whose answers nothing but their names tells apart
-                group = next((k for c in varied if are_answers(k := kin_of(c, varied), varied)), [])
+                group = alike.largest_group(varied, varied)
             if group:
                 unlike = [c for c in self.choice.offered() if c not in [f.column for f in found]]
-                if sure != everything and any(share_values([group[0].column, c]) for c in unlike):
-                    self.questions.append(which_answers(group))  # names alone leave some out
+                has_alike = any(alike.share_values([group[0].column, c]) for c in unlike)
+                if sure != everything and has_alike:
+                    self.questions.append(alike.which_answers(group))  # names alone leave some out
                 if rest := [c for c in sure or varied if c not in group]:
                     self.notes.append(f"{ANOTHER}: {first_of([c.column.name for c in rest])}")
                 return group
-            same = [c for c in found if sure and c not in sure and are_alike([sure[0], c])]
-            if (is_met_once and same) or (len(sure) > 1 and not are_alike(sure)):
-                self.questions.append(which_answers([*sure, *(same if is_met_once else [])]))
+            same = [c for c in found if sure and c not in sure and alike.are_alike([sure[0], c])]
+            if (is_met_once and same) or (len(sure) > 1 and not alike.are_alike(sure)):
+                self.questions.append(alike.which_answers([*sure, *(same if is_met_once else [])]))
             return sure or (varied if len(varied) == 1 else [])
         first = named[0]
         others = [c for c in varied if c is not first and c.is_sure]
-        others = without_copies(self.sheet, [first, *others])[1:]
-        alike = [c for c in others if c.is_named or are_alike([first, c])]
-        kin = [c for c in kin_of(first, varied) if c not in (first, *alike)]
-        alike += kin * (len(kin) + len(alike) + 1 >= FEWEST_QUESTIONS)
+        others = alike.without_copies(self.sheet, [first, *others])[1:]
+        is_few = first.column.n_distinct <= MOST_LABELS  # beside which a measured time is no score
+        coarse = [c for c in others if c.is_named and not (is_few and alike.is_finer(c.column))]
+        likewise = [c for c in others if c in coarse or alike.are_alike([first, c])]
+        kin = [c for c in alike.kin_of(first, varied) if c not in (first, *likewise)]
+        likewise += kin * (len(kin) + len(likewise) + 1 >= alike.FEWEST_QUESTIONS)
         rivals = [
-            c for c in found if c is not first and c not in alike and (c.is_named or c.is_sure)
+            c for c in found if c is not first and c not in likewise and (c.is_named or c.is_sure)
         ]
         sure = [c for c in rivals if c.is_sure and "rank" not in names.roles(c.column.name)]
-        sure = sure if len(sure) >= FEWEST_QUESTIONS and are_alike(sure) else []
+        sure = sure if len(sure) >= alike.FEWEST_QUESTIONS and alike.are_alike(sure) else []
         if not sure and self.is_one_judge:  # whose answers nothing tells from a description
             likely = varied if roles.WEAK & first.column.words else named
-            likely = [c for c in likely if c not in (first, *alike)]
-            sure = without_copies(self.sheet, [first, *likely])[1:]
+            likely = [c for c in likely if c not in (first, *likewise)]
+            sure = alike.without_copies(self.sheet, [first, *likely])[1:]
         key = [*self.judges, *self.things] * (self.view.shape == "rows")
         is_once = bool(key) and self.sheet.combinations(*key) >= roles.ONCE * len(self.sheet)
         few = [c for c in rivals if is_once and c.is_sure and not c.column.numeric_share]
         few = [c for c in few if c.column.n_distinct <= MOST_LABELS]
-        sure = sure or few or [c for c in rivals if is_met_once and "json" in c.column.mapping]
+        sure = sure or few or [c for c in rivals if c.is_named and alike.is_finer(c.column)]
+        sure = sure or [c for c in rivals if is_met_once and "json" in c.column.mapping]
         if sure:
-            self.questions.append(which_answers([first, *alike, *sure]))
+            self.questions.append(alike.which_answers([first, *likewise, *sure]))
         elif rivals:
             self.notes.append(f"{ANOTHER}: {first_of([c.column.name for c in rivals])}")
-        return [first, *alike]
+        return [first, *likewise]
 
     def _mturk_answers(self, truth: Column | None) -> list[tuple[Column, Reading]]:
         """Return the questions of a HIT: of one kind, since a HIT asks for one, or as labels."""
         sheet = self.sheet
-        named = [
-            c for c in self.choice.among(lambda n: n.startswith(MTURK_ANSWER)).offered()
-            if len(c.filled) > c.n_blank and not {*c.counts} <= roles.EMPTY
-            and not names.MEASURED_TIME & c.words and not _is_time(sheet, c)
-            and (not self.view.parts or c.name in self.view.parts)
-        ]  # fmt: skip
+        named = self.choice.among(lambda n: n.startswith(MTURK_ANSWER)).offered()
+        named = [c for c in named if not self.view.parts or c.name in self.view.parts]
+        named = [c for c in named if len(c.filled) > c.n_blank and not {*c.counts} <= roles.EMPTY]
+        named = [c for c in named if not names.MEASURED_TIME & c.words and not _is_time(sheet, c)]
         own = [c for c in named if roles.PERSONAL & c.words and self.judge]
         own = [c for c in own if sheet.determines(self.judge or "", c.name)]  # the worker's
         named = [c for c in named if c not in own] or named
@@ -209,7 +194,7 @@ class Answers(Things):
         how = "free text or several answers in a cell (which each, json and match can split)"
         text = "no column says what was answered" + f"; {how}: {sizes}" * bool(named)
         rest = [c.column for c in self.candidates if not c.is_fixed]
-        options = answer_options(rest) if rest else []
+        options = alike.answer_options(rest) if rest else []
         return Question("label", text, options, "Which column does?")
 
 

@@ -432,11 +432,8 @@ def _without_derived(
     """Leave out comparisons of tasks that rankings cover too: they were derived from these."""
     rankings = [s for s in sources if s.group.first.format == "wmt_ranking"]
     ranked = {task.name for source in rankings for task in source.tasks} - {None}
-    derived = [
-        source for source in sources
-        if {task.kind for task in source.tasks} == {"pairwise"}
-        and {task.name for task in source.tasks} <= ranked
-    ]  # fmt: skip
+    derived = [s for s in sources if {task.kind for task in s.tasks} == {"pairwise"}]
+    derived = [s for s in derived if {task.name for task in s.tasks} <= ranked]
     why = "compares pairs of tasks that {}, too, as rankings"
     holds = f"{_shown(rankings[0].group.paths, root)} holds" if rankings else ""
     unused = [_Unused(_shown(s.group.paths, root), why.format(holds)) for s in derived]

@@ -198,11 +198,10 @@ def comparison(
     if is_mturk and not mapped:
         answered = choice.among(lambda name: name.startswith("Answer.")).offered()
         outcomes += [c for c in answered if c.name not in {o.name for o in outcomes}]
-    outcomes += [
-        c for c in choice.offered()
-        if c not in outcomes and c.name not in compared and len(c.counts) > 1
-        and (_says_sides_alone(c, things[0]) or _named(sheet, things[:1], c))
-    ]  # fmt: skip
+    rest = [c for c in choice.offered() if c not in outcomes and c.name not in compared]
+    rest = [c for c in rest if len(c.counts) > 1]
+    alone = [c for c in rest if _says_sides_alone(c, things[0])]
+    outcomes += [c for c in rest if c in alone or _named(sheet, things[:1], c)]
     rows = compared_rows(sheet, (things[0].first, things[0].second))
     answers_by_column = [
         (column, answer) for column in outcomes

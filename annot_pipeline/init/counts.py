@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -59,7 +61,10 @@ def _by_column(sheet: Sheet) -> Reading | None:
         return None
     [((before, after), labels)] = several
     columns = [before + label + after for label in labels]
-    item = item_ids(sheet, columns)
+    few = [n for n in sheet.names if 2 * sheet[n].n_distinct <= len(sheet)]
+    rest = [n for n in few if not (n in columns or sheet[n].n_blank or sheet[n].numeric_share)]
+    both = (p for p in combinations(rest, 2) if sheet.combinations(*p) == len(sheet))
+    item: Any = item_ids(sheet, columns) or next(({"join": [*p], "sep": ":"} for p in both), None)
     if item is None or not all(_is_count(sheet, n) for n in columns):
         return None
     if len({*np.argmax([sheet.numbers(n) for n in columns], axis=0)}) < FEWEST:
@@ -72,7 +77,7 @@ def _affixes(name: str) -> list[tuple[str, str]]:
     affixes = []
     for mark in filter(name.__contains__, "_. -"):
         first, last = name.partition(mark)[0], name.rpartition(mark)[2]
-        affixes += [(first + mark, "")] * (first.lower() in COUNT_WORDS)
+        affixes += [(first + mark, "")] * (first.strip().lower() in COUNT_WORDS)
         affixes += [("", mark + last)] * (last.lower() in COUNT_WORDS)
     return affixes
 
@@ -144,7 +149,7 @@ def _by_row(sheet: Sheet) -> Reading | None:
     return _draft(items[0], counts[0], {}, labels[0])
 
 
-def _draft(item: str, votes: str, each: dict[str, object], label: object = None) -> Reading:
+def _draft(item: Any, votes: str, each: dict[str, object], label: object = None) -> Reading:
     lines: list[Line] = [
         ("item", item, ""),
         ("label", {"value": "{k}"} if label is None else label, ""),

@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence, Set
 from fnmatch import fnmatchcase
+from itertools import chain
 from os.path import commonpath
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from annot_pipeline.config.judges import model_families
 from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.init import names, views, written_numbers
 from annot_pipeline.init.abstentions import without_abstentions
-from annot_pipeline.init.alike import are_near, has_steps, scale_or_classes
+from annot_pipeline.init.alike import are_near, has_steps, scale_or_classes, together
 from annot_pipeline.init.answers import LONGEST_LABEL, MOST_LABELS, scale_of
 from annot_pipeline.init.comparisons import is_outcome
 from annot_pipeline.init.counts import item_ids
@@ -28,12 +28,12 @@ from annot_pipeline.init.questions import (
     Reading,
 )
 from annot_pipeline.init.readings import read_view
-from annot_pipeline.init.roles import NAMELESS, NO_ANSWER, PERSONAL, is_called_id
+from annot_pipeline.init.roles import NAMELESS, NO_ANSWER, PERSONAL, is_called_id, is_measured
 from annot_pipeline.init.table import Column, Sheet
 from annot_pipeline.init.what import EACH_ROW
 from annot_pipeline.init.who import MEANS
 
-FEWEST = 2
+FEWEST, MANY = 2, 4
 MOST_OPTIONS = 50
 OVERLAP, MOSTLY = 0.5, 0.9
 """Share of its values that a column has in common with the others, to be one more judge; and of
@@ -153,7 +153,9 @@ def is_few(column: Column) -> bool:
     """Return whether a column has few enough values to be a question's answers."""
     if 2 * column.n_distinct > len(column.filled):  # hardly any value repeats: short words at most
         return 0 < column.n_distinct <= MOST_LABELS and column.mean_length <= 20
-    return 0 < column.n_distinct <= MOST_OPTIONS and column.mean_length <= LONGEST_LABEL
+    is_chosen = column.n_distinct <= MOST_LABELS and len(column.filled) >= 5 * column.n_distinct
+    is_short = column.mean_length <= LONGEST_LABEL
+    return 0 < column.n_distinct <= MOST_OPTIONS and (is_short or is_chosen)
 
 
 def is_answer(column: Column) -> bool:
@@ -165,7 +167,7 @@ def by_judge(
     sheet: Sheet, columns: Sequence[str], pattern: str, by_role: str | None = None, role: str = ""
 ) -> Reading:
     """Return a matrix with one column a judge; ``role``: what its cells are, where it is given."""
-    answers = without_abstentions(_together(sheet, columns))
+    answers = without_abstentions(together(sheet, columns))
     by_each = {"each": tuple(columns), "judge": ("each",)}
     values = answers.counts.keys()
     rest = [name for name in sheet.names if name not in columns]
@@ -209,12 +211,6 @@ def by_judge(
     )  # fmt: skip
 
 
-def _together(sheet: Sheet, columns: Sequence[str]) -> Column:
-    """Return the cells of several columns as one."""
-    cells = [chunk for name in columns for chunk in sheet.table.column(name).chunks]
-    return Column("{rater}", "{rater}", pa.chunked_array(cells, pa.string()))
-
-
 def counted_judges(sheet: Sheet, counts: Reading) -> Reading | None:
     """Return the columns of judges whose answers other columns count, where all are there."""
     votes = str(counts.expression("votes"))
@@ -248,7 +244,7 @@ def judge_matrix(sheet: Sheet) -> Reading | None:
         return survey(sheet, answers, person, "one row each")
     values = {value for name in answers for value in sheet[name].counts}
     is_matrix = not rest and all(sheet[n].numeric_share == 1 for n in answers)
-    if is_matrix and _together(sheet, answers).low == -1:
+    if is_matrix and together(sheet, answers).low == -1:
         return by_judge(sheet, answers, "*")
     item = item_ids(sheet, answers)
     if item is None and len(rest) == 1 and len(answers) > MOST_OPTIONS and sheet.is_unique(rest[0]):
@@ -297,17 +293,44 @@ def person_form(sheet: Sheet) -> list[Reading]:
     """Return rows that are a named person each, with a column a question; [] if they are not."""
     people = [n for n in sheet.names if "judge" in names.roles(n)]
     person = next((n for n in people if _is_once(sheet[n])), None)
-    if person is None or any(names.roles(n).keys() & {"item", "system"} for n in sheet.names):
+    if any(names.roles(n).keys() & {"item", "system"} for n in sheet.names):
         return []
+    if person is None:
+        return _batteries(sheet)
     rated = [n for n in sheet.names if "answer" in names.roles(n) and sheet[n].numeric_share == 1]
-    questions = rated * (len(rated) > MOST_OPTIONS) or [
-        n for n in sheet.names
-        if n != person and is_few(sheet[n]) and sheet[n].n_distinct > 1
-        and not is_of_person(n, PERSONAL) and not names.roles(n).get("status")
-    ]  # fmt: skip
+    few = [n for n in sheet.names if n != person and is_few(sheet[n]) and sheet[n].n_distinct > 1]
+    asked = [n for n in few if not is_of_person(n, PERSONAL) and not names.roles(n).get("status")]
+    questions = rated * (len(rated) > MOST_OPTIONS) or asked
     alike = _alike(sheet)  # beside which a role, or a place, is of the person
     questions = alike if len(alike) > MOSTLY * len(questions) else questions
     return [survey(sheet, questions, person, "one row each")] if len(questions) > FEWEST else []
+
+
+def _batteries(sheet: Sheet) -> list[Reading]:
+    """Return rows that are an unnamed person each, with batteries of questions: bat_1, stress_6.
+
+    These are several, or stand beside the person's own data; one scale each is a source.
+    """
+    families: dict[str, list[str]] = {}
+    for name in sheet.names:
+        match = _NUMBERED.fullmatch(name)
+        is_filled = len(sheet[name].filled) > sheet[name].n_blank
+        if match and is_filled and is_few(sheet[name]) and not is_measured(sheet[name]):
+            families.setdefault(match[1], []).append(name)
+    several = [family for family in families.values() if len(family) >= FEWEST]
+    n_large = sum(len(family) > FEWEST for family in several)
+    n_own = sum(bool(PERSONAL & {*names.words(n)}) for n in sheet.names)
+    questions = [*chain(*several)]
+    ids = [n for n in sheet.names if is_called_id(n)]
+    is_sure = n_large >= (FEWEST if n_own > 1 else MANY) and all(map(sheet.is_unique, ids))
+    if not is_sure or views.grid_view(sheet, questions):
+        return []
+    person: Any = ids[0] if ids else {"join": [{"value": "respondent "}, {"row": True}]}
+    by_scale: dict[Any, list[str]] = {}
+    for name in questions:
+        column = without_abstentions(sheet[name])
+        by_scale.setdefault(column.numeric_share == 1 and scale_of(column), []).append(name)
+    return [survey(sheet, some, person, "one row each") for some in by_scale.values()]
 
 
 def is_of_person(name: str, more: Set[str] = frozenset()) -> bool:
@@ -323,26 +346,20 @@ def _is_once(column: Column) -> bool:
 
 def _alike(sheet: Sheet) -> list[str]:
     """Return the columns that share a small alphabet of answers, and their like with numbers."""
-    offered = [
-        name
-        for name in sheet.names
-        if not NO_QUESTION & {*names.words(name)}
-        and not {"truth", "submitted_at", "seconds"} & names.roles(name).keys()
-        and names.words(name)[-1:] not in (["id"], ["uid"], ["uuid"])
-        and not ("judge" in names.roles(name) and sheet.is_unique(name))
-        and is_few(sheet[name])
-        and not (sheet.is_unique(name) and len(sheet) > 2)
-    ]
+    asked = [n for n in sheet.names if not NO_QUESTION & {*names.words(n)}]
+    roles_of = {n: names.roles(n).keys() for n in asked}
+    named = [n for n in roles_of if not {"truth", "submitted_at", "seconds"} & roles_of[n]]
+    named = [n for n in named if names.words(n)[-1:] not in (["id"], ["uid"], ["uuid"])]
+    fewest = {n: 1 if "judge" in roles_of[n] else 3 for n in named}  # rows of which each may differ
+    is_other = {n: sheet.is_unique(n) and len(sheet) >= fewest[n] for n in named}
+    offered = [n for n in named if is_few(sheet[n]) and not is_other[n]]
     is_bare = all(NAMELESS.fullmatch(name) for name in sheet.names)  # and rare values say nothing
     best: list[str] = []
     for first in offered[:MOST_OPTIONS]:
         values = sheet[first].counts.keys()
-        alike = [
-            name
-            for name in offered
-            if len(values & sheet[name].counts.keys())
-            >= OVERLAP * max(len(values) * (not is_bare), sheet[name].n_distinct)
-        ]
+        n_shared = {n: len(values & sheet[n].counts.keys()) for n in offered}
+        least = {n: max(len(values) * (not is_bare), sheet[n].n_distinct) for n in offered}
+        alike = [n for n in offered if n_shared[n] >= OVERLAP * least[n]]
         best = max(best, alike, key=len)
     form_of = {
         name: re.sub(r"\d+", "#", name)
@@ -352,7 +369,12 @@ def _alike(sheet: Sheet) -> list[str]:
     return [name for name in sheet.names if name in best or form_of.get(name) in forms]
 
 
-def question_lines(questions: Sequence[str]) -> list[Line]:
+def _bare(name: str) -> str:
+    """Return a name without the numbers and signs around it."""
+    return re.sub(r"^[\W\d_]+|[\W\d_]+$", "", name)
+
+
+def question_lines(questions: Sequence[str], are_scores: bool) -> list[Line]:
     """Return the lines of questions in columns: a task each; parts of one question are items."""
     stems = [match[1] for q in questions if (match := ITEM_IN_NAME.match(q))]
     if stems and len(set(stems)) < len(questions):
@@ -360,23 +382,22 @@ def question_lines(questions: Sequence[str]) -> list[Line]:
         task = {"value": "{question}", "match": f"{lines}{ITEM_IN_NAME.pattern[:-1]}?$"}
         why = "the column without its number or bracket"
     elif len(questions) > 1 and len({re.sub(r"\d+", "", q) for q in questions}) == 1:
-        task, why = {"value": re.sub(r"^[\W\d_]+", "", questions[0])}, "columns differ in numbers"
+        task, why = {"value": _bare(questions[0])}, "columns differ in numbers"
     else:
         task, why = {"value": "{question}"}, "a task for each question"
     return [
         ("task", task, why), ("item", {"value": "{question}"}, "what was asked about"),
-        ("label", "{question}", ""),
+        ("score" if are_scores else "label", "{question}", ""),
     ]  # fmt: skip
 
 
 def survey(sheet: Sheet, questions: Sequence[str], person: Any, why: str) -> Reading:
     """Return a survey, one row a person and one column a question."""
-    lines: list[Line] = [("judge", person, why), *question_lines(questions)]
-    answers = _together(sheet, questions)
-    kind, scale = "categorical", None
-    if has_steps(answers) or (answers.numeric_share == 1 and answers.n_distinct > MOST_LABELS):
-        kind, scale = "scalar", scale_of(answers)
-        lines = [("score", *line[1:]) if line[0] == "label" else line for line in lines]
+    answers = without_abstentions(together(sheet, questions))
+    are_many = answers.numeric_share == 1 and answers.n_distinct > MOST_LABELS
+    are_scores = has_steps(answers) or are_many
+    lines: list[Line] = [("judge", person, why), *question_lines(questions, are_scores)]
+    kind, scale = ("scalar", scale_of(answers)) if are_scores else ("categorical", None)
     return Reading(
         "a survey, one row a person", lines, kind, scale, each={"question": [*questions]}
     )  # fmt: skip

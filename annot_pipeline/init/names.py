@@ -89,7 +89,7 @@ def without_id(parts: list[str]) -> list[str]:
     parts = [part for part in parts if part not in ANONYMIZED] or list(parts)
     while len(parts) > 1 and parts[-1] in ID_ENDINGS:
         parts.pop()
-    return parts
+    return parts[1:] if len(parts) > 1 and parts[0] == "id" else parts  # id_user
 
 
 def _spellings(parts: list[str]) -> list[str]:

@@ -255,7 +255,8 @@ def _truth(
     sheet: Sheet = choice.sheet
     for column in choice.with_role("truth"):
         is_answer = not labels or bool(labels.keys() & column.answers.keys())
-        is_answer = is_answer and (answer_kind != "scalar" or column.numeric_share == 1)
+        is_number = column.numeric_share == 1
+        is_answer = is_answer and (is_number or answer_kind not in ("scalar", "ranking"))
         if not is_answer or (item and not sheet.determines(item.name, column.name)):
             continue
         return [choice.claim(column).line("truth")]

@@ -8,7 +8,8 @@ the rest) or all fields. Keys of a preset:
   {column: regex}`` some cell matches;
 - ``roles: {role: column or [first that is there]}`` for the engine; ``answers: {like: glob, not:
   [globs], prefix: text}`` are the columns that may hold answers; ``survey: {not: [columns],
-  person: [columns]}`` takes a row as a person and a column as a question;
+  person: [columns], asked: text of the last header of questions}`` takes a row as a person and a
+  column as a question;
 - ``fields``, ``each``, ``options``, ``strength``, ``kind``, ``scale``, ``repeats``, ``notes``,
   ``where``, ``abstain`` as campaign.yaml has them. ``answer: EXPRESSION`` is a label or a score by
   its values. In fields, ``{first: [a, b]}`` is the first column that is there, ``{varying: [a,
@@ -40,9 +41,10 @@ from ruamel.yaml import YAML
 from annot_pipeline.config.judges import MODEL_NAME
 from annot_pipeline.errors import ConfigError, Problem, first_of
 from annot_pipeline.init import names
-from annot_pipeline.init.answers import answer_as, kind_of
+from annot_pipeline.init.alike import together
+from annot_pipeline.init.answers import MOST_LABELS, answer_as, kind_of, scale_of
 from annot_pipeline.init.groups import Group
-from annot_pipeline.init.matrix import is_few, is_of_person, question_lines
+from annot_pipeline.init.matrix import MOST_OPTIONS, is_few, is_of_person, question_lines
 from annot_pipeline.init.optional_fields import read_times
 from annot_pipeline.init.questions import Line, NoJudgmentsError, Reading
 from annot_pipeline.init.readings import is_unmapped_note, read_view
@@ -168,7 +170,7 @@ class _Interpreter:
         if "option_columns" in preset:
             found = self._option_columns(preset["option_columns"])
         elif "survey" in preset:
-            found = [self._survey(preset["survey"])]
+            found = self._survey(preset["survey"])
         elif "for_keys" in preset or "for_each" in preset:
             found = self._for_stems()
         elif "fields" in preset or "variants" in preset:
@@ -289,10 +291,8 @@ class _Interpreter:
         where = [*map(self._expression, preset.get("where", ()))]
         if self.find(preset.get("if_absent", "")):
             return None
-        where = [
-            c for c in where
-            if c.get("not") != [""] or "json" in c or self.sheet[c["column"]].n_blank
-        ]  # fmt: skip
+        filled = [c for c in where if c.get("not") == [""] and "json" not in c]
+        where = [c for c in where if c not in filled or self.sheet[c["column"]].n_blank]
         if only := preset.get("if_values"):
             column = self.find(only["column"])
             present = [v for v in only["in"] if column and v in self.sheet[column].counts]
@@ -473,50 +473,69 @@ class _Interpreter:
         notes = [f"{question}{mark}{o} holds text: left out" for o in written if o not in options]
         return Reading(title, lines, each={"option": options}, notes=notes)
 
-    def _survey(self, survey: Mapping[str, Any]) -> Reading:
-        """Return one row a person, one column a question."""
+    def _survey(self, survey: Mapping[str, Any]) -> list[Reading]:
+        """Return one row a person, one column a question; sliders are a source of their own."""
         sheet = self.sheet
-        skip = 0
+        heads: list[Mapping[str, str | None]] = []
         if text := survey.get("skip_header"):
-            column = sheet.table.column(self.find(survey["key"]) or "")
-            skip = 2 * sum(text in (cell or "") for cell in column.slice(0, 2).to_pylist())
+            rows = sheet.table.slice(0, 2).to_pylist()
+            heads = [row for row in rows if text in (row[self.find(survey["key"]) or ""] or "")]
+        skip = 2 * len(heads)
         named = [n for n in sheet.names if " ".join(names.words(n)) in survey.get("names", ())]
         besides = {n for p in survey["not"] for n in matching(sheet.names, p)} | {*named}
+        asked = {n for head in heads for n in head if survey["asked"] in (head[n] or "")}
+        besides |= {n for n in sheet.names if asked and n not in asked}  # of whoever built it
 
         def column_of(name: str) -> Column:
             return Column(name, name, sheet.table.column(name).slice(skip))
 
-        questions = []
-        for name in sheet.names:
-            if name in besides or is_of_person(name) or name.endswith("_TEXT"):
-                continue
-            column = column_of(name)
-            if is_few(column) and (column.n_distinct > 1 or len(column.filled) < 5):
-                questions.append(name)
-        if not questions:
+        offered = [n for n in sheet.names if n not in besides and not n.endswith("_TEXT")]
+        every = {n: column_of(n) for n in offered}
+        columns = [c for n, c in every.items() if not is_of_person(n)]
+        few = [c for c in columns if is_few(c) and not _is_written(c)]
+        varied = [c for c in few if c.n_distinct > 1 or len(c.filled) < 5]
+        values = {value for c in varied for value in c.counts}  # all may give one of these alike
+        questions = [c.name for c in few if c in varied or c.counts.keys() <= values]
+        numbers = [c for c in every.values() if c.n_distinct > MOST_OPTIONS and c.is_whole]
+        whole = [c for c in numbers if scale_of(c) == (c.low, c.high)]  # which an age hardly spans
+        sliders = [c.name for c in numbers if scale_of(c) and (c in whole or c in columns)]
+        sliders *= len(sliders) > 1
+        if not questions and not sliders:
             raise NoJudgmentsError(f"{self.preset['title']}: no column holds answers of few values")
         person: Any = self.first(survey["person"]) or next(filter(self._is_person, named), None)
-        notes = [f"questions: {first_of(questions, 5)}; remove what is none"]
+        notes = [f"questions: {first_of([*questions, *sliders], 5)}; remove what is none"]
         if person is None:
             person = {"join": [{"value": "respondent "}, {"row": True}]}
             notes.append("no column says who answered: each row is taken for another person")
-        lines: list[Line] = [("judge", person, ""), *question_lines(questions)]
+        times: list[Line] = []
         for name in survey["times"]:
             column = column_of(name) if name in sheet.names else None
             if column is not None and column.counts and (read := read_times(column)):
-                lines.append(("submitted_at", *read))
+                times = [("submitted_at", *read)]
                 break
-        return Reading(
-            self.preset["title"], lines, each={"question": questions}, notes=notes,
-            options={"skip_rows": skip} if skip else {},
-            where=[c for c in self.preset.get("where", ()) if self.find(c["column"])],
-        )  # fmt: skip
+        return [
+            Reading(
+                self.preset["title"],
+                [("judge", person, ""), *question_lines(some, are_scores), *times],
+                "scalar" if are_scores else "categorical",
+                scale_of(together(sheet, some)) if are_scores else None,
+                each={"question": some}, notes=notes, options={"skip_rows": skip} if skip else {},
+                where=[c for c in self.preset.get("where", ()) if self.find(c["column"])],
+            )
+            for are_scores, some in ((False, questions), (True, sliders)) if some
+        ]  # fmt: skip
 
     def _is_person(self, name: str) -> bool:
         """Return whether a column holds another short text in every row."""
         column = self.sheet[name]
         is_text = column.numeric_share == 0 and column.mean_length <= LONGEST_NAME
         return is_text and self.sheet.is_unique(name)
+
+
+def _is_written(column: Column) -> bool:
+    """Return whether most of many different answers were given once, as texts of people are."""
+    n_once = sum(n == 1 for n in column.counts.values())
+    return column.n_distinct > MOST_LABELS and 2 * n_once > column.n_distinct
 
 
 def _scored(reading: Reading, sheet: Sheet, pattern: str) -> Reading:

@@ -226,7 +226,13 @@ class _Reader(Answers):
             self.choice.claim(self.sheet[name])
         if ranking:
             self.choice.claim(ranking)
-        lines = self._what(pairing)
+        lines, base = self._what(pairing), self.view.base
+        likely = [n for n in roles.thing_columns(self.inputs()) if n in base.names]
+        whole = [n for n in likely if base.combinations(*self.judges, n) == len(base)]
+        if self.view.shape == "keys" and whole:  # a judge ranks all keys of a row
+            system: Line = ("system", self.sheet[OVER].expression, "a key each")
+            lines = [system, self.choice.claim(self.sheet[whole[0]]).line("segment")]
+            self.notes = [note for note in self.notes if note != self.thing_note]
         if not lines:
             raise NoJudgmentsError("no column says what was ranked")
         task, tasks = self._task(lines)
@@ -428,10 +434,8 @@ class _Reader(Answers):
 
     def _unmapped(self, choice: Choice) -> list[Column]:
         base = self.view.base
-        return [
-            c for c in choice.offered()
-            if not (self.view.parts and c.name in self.view.parts and c.name not in base.names)
-        ]  # fmt: skip
+        inner = {*self.view.parts} - {*base.names}
+        return [c for c in choice.offered() if c.name not in inner]
 
     def _numbered_lines(self, choice: Choice) -> list[Line]:
         """Return where a judgment stands in its row, and which were made side by side."""

@@ -124,11 +124,11 @@ def _described(choice: Choice, thing: str, judge: str) -> float:
 
 def judge_columns(choice: Choice) -> list[str]:
     """Return the columns that may say who judged: those named so, or those that can be."""
-    named = [
-        c.name for c in choice.with_role("judge") if not _is_one_of_many(choice, c)
-        and not ("item" in names.roles(c.name) and c.n_distinct >= ONCE * len(c.filled))
-        and not ({*map(str.lower, c.counts)} <= {*YES, *NO} and names.words(c.name)[1:])
-    ]  # fmt: skip
+    likely = [c for c in choice.with_role("judge") if not _is_one_of_many(choice, c)]
+    once = [c for c in likely if c.n_distinct >= ONCE * len(c.filled)]
+    flags = [c for c in likely if {*map(str.lower, c.counts)} <= {*YES, *NO}]
+    likely = [c for c in likely if c not in once or "item" not in names.roles(c.name)]
+    named = [c.name for c in likely if c not in flags or not names.words(c.name)[1:]]
     people = (are_people, lambda c: _is_described_person(choice, c))
     named = named or [c.name for is_it in people for c in choice.offered() if is_it(c)]
     if named:
@@ -142,23 +142,22 @@ def _is_described_person(choice: Choice, column: Column) -> bool:
     Not one with texts of its own, which it names, as of a patient.
     """
     sheet = choice.sheet
-    if not is_called_id(column.name) or not are_ids(column):
+    if not is_called_id(column.name) or column.is_unique:
         return False
     said = [
         c for c in choice.offered() if c.n_distinct > 1 and sheet.determines(column.name, c.name)
     ]
     n_own = sum(bool(PERSONAL & c.words) for c in said)
-    return n_own > 1 and not any("text" in names.roles(c.name) for c in said)
+    recurs = are_ids(column)  # else it may be a patient's, in hardly two rows
+    return n_own > (1 if recurs else 3) and not any("text" in names.roles(c.name) for c in said)
 
 
 def _is_one_of_many(choice: Choice, column: Column) -> bool:
     """Return whether a column named as judges are holds what its neighbours hold: answers."""
     if column.n_distinct > MOST_ALIKE:
         return False
-    alike = [
-        c for c in choice.offered()[:100]
-        if c is not column and c.n_distinct <= 20 and column.counts.keys() & c.counts.keys()
-    ]  # fmt: skip
+    others = [c for c in choice.offered()[:100] if c is not column and c.n_distinct <= 20]
+    alike = [c for c in others if column.counts.keys() & c.counts.keys()]
     named = [c for c in alike if "judge" in names.roles(c.name)]
     has_gaps = _has_gaps(column) and any(_has_gaps(c) for c in alike if c not in named)
     are_words = len(named) > 1 and column.numeric_share < 1
@@ -322,10 +321,8 @@ def answer_columns(
     Names with ``unlikely`` words are of something else.
     """
     sheet, found = choice.sheet, []
-    ids = [
-        c.name for c in choice.offered()
-        if is_called_id(c.name) and FEWEST_TOLD * sheet.combinations(c.name) <= len(sheet)
-    ]  # fmt: skip
+    ids = [c.name for c in choice.offered() if is_called_id(c.name)]
+    ids = [n for n in ids if FEWEST_TOLD * sheet.combinations(n) <= len(sheet)]
     filled = {_form(c.name) for c in choice.offered() if len(c.filled) > c.n_blank}
     for column in choice.offered():
         roles = names.roles(column.name)

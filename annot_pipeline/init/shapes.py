@@ -9,24 +9,12 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from annot_pipeline.init import names, views
+from annot_pipeline.init import matrix, names, views
 from annot_pipeline.init.comparisons import is_outcome
 from annot_pipeline.init.counts import vote_counts
-from annot_pipeline.init.matrix import (
-    FEWEST,
-    counted_judges,
-    each_by_option,
-    has_questions,
-    is_answer,
-    is_few,
-    judge_grid,
-    judge_matrix,
-    judges_by_name,
-    named_systems,
-    person_form,
-)
 from annot_pipeline.init.questions import ColumnsByRole, NoJudgmentsError, Reading
 from annot_pipeline.init.readings import is_column, read_columns, read_view, unmapped_note
+from annot_pipeline.init.roles import WEAK, are_models, is_measured
 from annot_pipeline.init.table import Sheet
 from annot_pipeline.init.who import MTURK_ANSWER
 
@@ -42,7 +30,7 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
         It holds no judgments, or only people can say what its columns are.
     """
     if format_ == "mturk" and not any(name.startswith(MTURK_ANSWER) for name in sheet.names):
-        if not by_role and (form := person_form(sheet)):
+        if not by_role and (form := matrix.person_form(sheet)):
             return form
         format_ = "csv"  # of a form of the requester's own, whose fields have no prefix
     starts = {name.partition(".")[0] for name in sheet.names}
@@ -52,7 +40,7 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
         format_ = "mturk"  # whatever else of the batch was left out, as its workers were
     rows = views.rows_view(sheet)
     if by_role.get("each"):
-        return each_by_option(sheet, format_, by_role)
+        return matrix.each_by_option(sheet, format_, by_role)
     named = {n for role, values in by_role.items() for n in values if is_column(role, n)}
     if not named <= {*rows.columns}:
         for view in _views_with(sheet, named):
@@ -71,8 +59,9 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
         return read_view(rows, format_, by_role)
     error: NoJudgmentsError | None = None
     if not by_role and (counts := vote_counts(sheet)):
-        return [counted_judges(sheet, counts) or counts]
-    if not by_role and (by_name := judge_grid(sheet, format_) or judges_by_name(sheet, rows)):
+        return [matrix.counted_judges(sheet, counts) or counts]
+    by_name = [] if by_role else matrix.judge_grid(sheet, format_)
+    if by_name := by_name or ([] if by_role else matrix.judges_by_name(sheet, rows)):
         return by_name
     if not by_role and (places := views.places_view(sheet)):
         return read_view(places, format_, {"system": (views.RANKED,)})
@@ -80,31 +69,34 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
         readings = read_view(rows, format_, by_role)
     except NoJudgmentsError as caught:
         readings, error = [], caught
-    if not by_role and (systems := named_systems(sheet, [n for r in readings for n in r.columns])):
+    asked = [n for r in readings for n in r.columns if n in sheet.names]
+    if not by_role and (systems := matrix.named_systems(sheet, asked)):
         return [replace(readings[0], questions=[systems])]
-    if readings and not has_questions(readings):
+    answers = [rows.sheet[n] for r in readings for n in r.columns if n in rows.columns]
+    weak = [c for c in answers if is_measured(c) or WEAK & c.words]  # means, or descriptions
+    are_weak = by_role and 2 * len(weak) > len(answers)  # beside answers in lists, if there are any
+    if readings and not matrix.has_questions(readings) and not are_weak:
         return readings
     for others in _others(sheet, format_, by_role, named):
         return others
-    if not by_role and (whole := _unnamed(sheet, format_) or person_form(sheet)):
+    if not by_role and (whole := _unnamed(sheet, format_) or matrix.person_form(sheet)):
         return whole
     if any(r.kind == "pairwise" for r in readings):
         return readings
     is_open = error is None and not any(
         q.role in ("judge", "item") for r in readings for q in r.questions
     )
-    if not by_role and not is_open and (error is None or not error.question):
-        matrix = judge_matrix(sheet)
-        if matrix is not None:
-            return [matrix]
+    may_be_matrix = not by_role and not is_open and (error is None or not error.question)
+    if may_be_matrix and (by_column := matrix.judge_matrix(sheet)):
+        return [by_column]
     if error is not None:
         raise error
-    if readings and not _is_near(readings):
+    if readings and (are_weak or not _is_near(readings)):
         for view in views.cell_views(sheet):
             with suppress(NoJudgmentsError):
                 inner = read_view(view, format_, by_role) if named <= {*view.columns} else []
                 is_near = _is_near(inner) or _offers_judges(inner)
-                if is_near and (has_questions(inner) or _uses_parts(view, inner)):
+                if is_near and (matrix.has_questions(inner) or _uses_parts(view, inner)):
                     return inner
     return readings
 
@@ -115,7 +107,7 @@ def _judges_parts(view: views.View) -> bool:
     own = [c.name for c in parts if not c.name.startswith(MTURK_ANSWER)]
     named = {role for name in own for role in names.roles(name)}
     is_named = {"system", "item"} & named or {"judge", "answer"} <= named
-    return bool(is_named) or 0 < sum(map(is_answer, parts)) < len(parts)
+    return bool(is_named) or 0 < sum(map(matrix.is_answer, parts)) < len(parts)
 
 
 def _offers_judges(readings: Sequence[Reading]) -> bool:
@@ -155,7 +147,7 @@ def _others(
             yield readings  # side by side with its answers stands what they are about
         if not (asked <= {"item"} if is_deep else not asked) or not _uses_parts(view, readings):
             keyed = _keyed(sheet, view, format_) if view.shape == "keys" else []
-            if keyed and not has_questions(keyed):
+            if keyed and {q.role for r in keyed for q in r.questions} <= {"item"}:
                 yield keyed
             continue
         yield readings
@@ -163,7 +155,8 @@ def _others(
 
 def _uses_parts(view: views.View, readings: Sequence[Reading]) -> bool:
     """Return whether answers, and what they are about or who gave them, are parts of the view."""
-    expressions = [view.sheet[n].expression for n in view.parts if n != views.OVER]
+    parts = [n for n in view.parts if n != views.OVER or view.shape == "keys"]
+    expressions = [view.sheet[n].expression for n in parts]
     return all(
         sum(any(e == x or x in _inner(e) for x in expressions) for _, e, _ in r.lines) > 1
         for r in readings
@@ -180,7 +173,7 @@ def _unnamed(sheet: Sheet, format_: str) -> list[Reading]:
     """Return lists of the answers of several judges whom nobody names, all of them answers."""
     unnamed = []
     majorities = [n for n in sheet.names if "truth" in names.roles(n)]  # of these very answers
-    recurring = [n for n in sheet.names if FEWEST * sheet.combinations(n) <= len(sheet)]  # persons
+    recurring = [n for n in sheet.names if 2 * sheet.combinations(n) <= len(sheet)]  # persons
     by_role = {"judge": (views.OVER,), "ignore": tuple(majorities)}
     for view in views.cell_views(sheet):
         if (
@@ -193,8 +186,8 @@ def _unnamed(sheet: Sheet, format_: str) -> list[Reading]:
         with suppress(NoJudgmentsError):
             readings = read_view(view, format_, by_role)
             answers = {name for r in readings for name in r.columns}
-            several = len(view.sheet) >= FEWEST * len(sheet)
-            if several and {*view.parts} == {views.OVER, *answers} and not has_questions(readings):
+            is_all = {*view.parts} == {views.OVER, *answers} and not matrix.has_questions(readings)
+            if is_all and len(view.sheet) >= 2 * len(sheet):
                 name = {"value": f"{view.taken[0]} {{a}}"}
                 judge = ("judge", name, "places in a list: no persons")
                 notes = [PLACES, *unmapped_note([sheet[n] for n in majorities])]
@@ -213,7 +206,10 @@ def _repeats(sheet: Sheet, view: views.View) -> bool:
 def _keyed(sheet: Sheet, view: views.View, format_: str) -> list[Reading]:
     """Return objects whose keys are judges: keys recur, some are missing, and values are shared."""
     over, value = view.sheet[views.OVER], view.parts[-1]
-    if view.sheet[value].expression != "{k.value}" or not is_few(view.sheet[value]):
+    named = {role for n in view.columns if n not in view.parts for role in names.roles(n)}
+    if are_models(over) and "system" in named:  # what they judged was made by something else
+        return read_view(view, format_, {"judge": (views.OVER,)})
+    if view.sheet[value].expression != "{k.value}" or not matrix.is_few(view.sheet[value]):
         return []
     is_partial = len(view.sheet) < over.n_distinct * len(sheet)
     shared = view.sheet.met_by_several([value], views.OVER)

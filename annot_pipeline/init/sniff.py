@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import csv
 import io
 import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -243,7 +244,6 @@ def _read_delimited(path: Path, head: bytes, limit: int) -> Sample:
     delimiter, columns = _delimiter(plain)
     tried = replace(plain, options={"delimiter": delimiter, **plain.options})
     names_found = READERS["csv"](opening_of(tried)).columns
-    _refuse_title(head.decode(encoding, "replace").splitlines()[:ROWS_TRIED], delimiter)
     is_default = delimiter == "," and READERS["csv"](opening_of(plain)).columns == names_found
     options = ({} if is_default else {"delimiter": delimiter}) | plain.options
     if planned := read_planned(replace(plain, options=options), head, names_found, limit):
@@ -252,6 +252,9 @@ def _read_delimited(path: Path, head: bytes, limit: int) -> Sample:
         return _read_quoted(Sample(path, "appraise", options), limit)
     if _is_mturk(names_found):  # its rows may end early
         return _read_quoted(Sample(path, "mturk", options), limit)
+    if below := _below_title(head.decode(encoding, "replace").splitlines()[:ROWS_TRIED], delimiter):
+        sample = _read_quoted(replace(plain, options=options | below), limit)
+        return replace(sample, table=sample.table.slice(below["skip_rows"] - 1))  # no header
     header = _missing_header(tried, columns)
     options |= {} if header is None else {"columns": list(header)}
     return _read_quoted(replace(plain, options=options), limit)
@@ -299,15 +302,14 @@ TREC = ("topic", "iteration", "document", "label")
 """Columns of relevance judgments, of which the second says nothing."""
 
 
-def _refuse_title(lines: Sequence[str], delimiter: str) -> None:
-    """Raise UnusableError where lines above the header hold a title: one cell, and blank ones."""
-    cells = [[cell.strip() for cell in line.split(delimiter)] for line in lines]
-    rows = [row for row in cells if row != [""] and not row[0].startswith("#")]  # as readers do
+def _below_title(lines: Sequence[str], delimiter: str) -> dict[str, Any]:
+    """Return options of a file whose header stands below a title: one cell a line, or a comment."""
+    written = dropwhile(lambda line: line[0] == "#", filter(str.strip, lines))  # as readers do
+    rows = [[cell.strip() for cell in row] for row in csv.reader(written, delimiter=delimiter)]
     n = next((n for n, row in enumerate(rows) if sum(map(bool, row)) > TITLE_CELLS), 0)
-    if n and len(rows[0]) > TITLE_CELLS + 1:
-        header = ", ".join(rows[n])
-        line = cells.index(rows[n]) + 1
-        raise UnusableError(names.TEXTS["title"].format(line=line, header=header, skip=n + 1))
+    if not n or len(rows[0]) <= TITLE_CELLS + 1 or len({*rows[n]} - {""}) < len(rows[n]):
+        return {}
+    return {"columns": rows[n], "skip_rows": n + 1}
 
 
 def _missing_header(sample: Sample, n_columns: int) -> tuple[str, ...] | None:

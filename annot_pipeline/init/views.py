@@ -9,6 +9,7 @@ lists side by side, and objects whose keys differ.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -141,6 +142,7 @@ def _sides(name: str) -> list[tuple[int, int, str]]:
 
 
 CELLS_LOOKED_AT = 200
+MOSTLY = 0.9
 VALUES_OFFERED = 60
 """Of one column; a cell with more is a document, not an answer."""
 ROWS_UNFOLDED = 20_000
@@ -574,7 +576,8 @@ def _has_free_keys(objects: Sequence[dict[str, Any]]) -> bool:
     if not values or len(kinds) > 1:
         return False
     if dict in kinds:
-        shared = set.intersection(*({*value} for value in values))
+        keys = Counter(key for value in values for key in value)
+        shared = {key for key, n in keys.items() if n > MOSTLY * len(values)}  # but for failures
         return bool(shared) and not shared & {key for one in objects for key in one}
     return max(map(len, objects)) > 1
 

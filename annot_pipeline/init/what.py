@@ -27,10 +27,11 @@ class Things(Judges):
         sheet, inputs = self.sheet, self.inputs()
         items, self.things = self.by_role.get("item", ()), self.named("item")
         systems = [sheet[n] for n in self.named("system")] or inputs.with_role("system")
-        systems = [
-            c for c in systems if c.n_distinct > 1 and not roles.are_criteria(c)
-            and not (self.judge and roles.same_thing(sheet, c.name, self.judge))
-        ]  # fmt: skip
+        systems = [c for c in systems if c.n_distinct > 1 and not roles.are_criteria(c)]
+        for judge in self.judges:
+            systems = [c for c in systems if not roles.same_thing(sheet, c.name, judge)]
+        if any(roles.is_called_id(c.name) for c in systems):  # beside which others are outputs
+            systems = [c for c in systems if roles.is_called_id(c.name)]
         last_words = {names.words(c.name)[-1] for c in systems}  # one for each of several outputs
         system = systems[0] if systems and len(last_words) == len(systems) else None
         if items and not (system and self._has_outputs(system, self.things)):
@@ -47,13 +48,11 @@ class Things(Judges):
             return self._system_and_segment(system, thing, ", each with several systems")
         judge = self.judge or (OVER if OVER in sheet.names else "")
         if thing is None and system and judge:  # of which a judge meets each output once
-            key = [judge, system.name]
-            whole = [
-                n for n in roles.thing_columns(inputs)
-                if n not in key and not sheet.determines(n, system.name)
-                and sheet.combinations(*key, n) >= roles.ONCE * len(sheet)
-                and sheet.combinations(n, judge) < roles.ONCE * len(sheet)
-            ]  # fmt: skip
+            key, n_once = [judge, system.name], roles.ONCE * len(sheet)
+            likely = [n for n in roles.thing_columns(inputs) if n not in key]
+            whole = [n for n in likely if sheet.combinations(*key, n) >= n_once]
+            whole = [n for n in whole if sheet.combinations(n, judge) < n_once]
+            whole = [n for n in whole if not sheet.determines(n, system.name)]
             if whole and all(roles.same_thing(sheet, whole[0], n) for n in whole):
                 return self._system_and_segment(system, sheet[whole[0]])
         is_whole = thing is not None and sheet.is_unique(thing.name)
@@ -146,15 +145,14 @@ class Things(Judges):
     def _what_question(self) -> Question:
         ranked = roles.thing_columns(self.inputs())[:4]
         values = [part.to_pydict() for part in self.sheet.parts]
-        shared = [
-            c.name for c in self.choice.offered()
-            if len(values) > 1 and c.name not in ranked and 2 < c.n_distinct < len(self.sheet)
-            and all({*part[c.name]} == {*values[0][c.name]} for part in values)
-        ]  # fmt: skip
+        few = [c.name for c in self.choice.offered() if 2 < c.n_distinct < len(self.sheet)]
+        few = [n for n in few if len(values) > 1 and n not in ranked]
+        shared = [n for n in few if all({*part[n]} == {*values[0][n]} for part in values)]
         ranked += shared[:4]  # each file has all of them
         options = [Option({"item": (n,)}, roles.spoken(self.sheet[n])) for n in ranked]
         is_one = self.is_one_judge or self.judge is None or self.sheet[self.judge].is_unique
-        if is_one or not options:
+        are_rows = self.view.shape not in ("list", "keys", "parallel")  # of the file, one judgment
+        if (is_one and are_rows) or not options:
             n_whole = sum(map(self._is_whole_thing, ranked[:1]))  # else other texts differ in it
             options.insert(n_whole * len(ranked), Option({"item": ("row",)}, EACH_ROW))
         return Question("item", "no column says what was judged", options, "Which one does?")
@@ -176,7 +174,7 @@ class Things(Judges):
         if (share >= roles.ONCE or has_control) and not is_one:
             return lines
         used = {c.name for c, _ in answers} | {*key}
-        offered = [c for c in self.choice.offered() if c.name not in used]
+        offered = [c for c in self.choice.offered() if c.name and c.name not in used]
         telling = roles.telling_columns(sheet, key, offered)
         nearest = telling or self._nearest(key, offered)
         numbered = [n for n in nearest if self.view.shape == "numbered" and n in self.view.parts]
@@ -184,12 +182,20 @@ class Things(Judges):
             return self._with_part(lines, sheet[numbered[0]])
         if self.named("item") or self.named("segment"):
             ids = [n for n in nearest if roles.is_called_id(n) or _is_part(n)]
-            if whole := [n for n in ids if sheet.combinations(*key, n) >= roles.ONCE * n_rows]:
+            whole = [n for n in ids if sheet.combinations(*key, n) >= roles.ONCE * n_rows]
+            again = [c.name for c in offered if roles.REPEATS & c.words]
+            is_again = sheet.combinations(*key, *again) >= roles.ONCE * n_rows
+            if share < roles.RARELY and not is_again and "ignore" not in self.by_role:
+                whole = whole or nearest  # else most answers would be left out in silence
+            if whole:
                 self.questions.append(self._apart_question(whole, share))
             return lines
         parts = [n for n in telling if _is_part(n) and not roles.REPEATS & {*names.words(n)}]
         finer = [n for n in telling if all(sheet.determines(n, t) for t in self.things[1:])]
         if finer and lines[0][0] == "system":  # such as the trial of a source
+            if sheet.determines(finer[0], self.things[0]):  # or the id of an output
+                self.things = [finer[0]]
+                return [self.choice.claim(self.sheet[finer[0]]).line("item"), *lines]
             return self._system_and_segment(sheet[self.things[0]], sheet[finer[0]])
         single = len(self.things) == 1 and lines[0][0] == "item"
         if single and telling and "system" in names.roles(self.things[0]):
@@ -218,11 +224,9 @@ class Things(Judges):
         things, sheet = self.things, self.sheet
         n_things, n_rows = sheet.combinations(*things) if things else 0, len(sheet)
         columns = [c for c in self.choice.offered() if c not in [a for a, _ in answers]]
-        return [
-            c.name for c in columns if n_things and 1 < c.n_distinct < n_rows
-            and sheet.combinations(*things, c.name) >= roles.ONCE * n_rows
-            and n_rows >= roles.ONCE * n_things * c.n_distinct
-        ]  # fmt: skip
+        columns = [c for c in columns if n_rows >= roles.ONCE * n_things * c.n_distinct > 0]
+        n_once = {c.name: sheet.combinations(*things, c.name) for c in columns if c.n_distinct > 1}
+        return [n for n in n_once if n_once[n] >= roles.ONCE * n_rows and not sheet.is_unique(n)]
 
     def _nearest(self, key: Sequence[str], offered: Iterable[Column]) -> list[str]:
         """Return columns that tell rows apart best, though not all."""

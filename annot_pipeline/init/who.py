@@ -39,11 +39,9 @@ class Judges:
         self.by_role = by_role
         ignored = {*by_role.get("ignore", ())}
         taken = {name for role, names_ in by_role.items() for name in names_ if role != "each"}
-        remaining = [
-            n for position, n in enumerate(self.sheet.names)
-            if n not in ignored | taken and n != OVER
-            and (position < MOST_COLUMNS or names.roles(n))
-        ]  # fmt: skip
+        remaining = self.sheet.names[:MOST_COLUMNS]
+        remaining += [n for n in self.sheet.names[MOST_COLUMNS:] if names.roles(n)]
+        remaining = [n for n in remaining if n not in ignored | taken | {OVER}]
         self.choice = Choice(self.sheet, remaining)
         self.is_mturk = format_ == "mturk"
         self.one = self.sheet.part(0) if len(self.sheet.parts) > 1 else self.sheet
@@ -138,12 +136,10 @@ class Judges:
         thing = best.thing or ""
         if names.roles(thing) or self.named("item") or self.named("segment"):
             return best
-        rivals = [
-            p.thing for p in ranked[1:]
-            if p.judge == best.judge and p.thing and p.score > best.score - roles.CLEARLY
-            and not self.sheet.determines(thing, p.thing)
-        ]  # fmt: skip
-        rivals += [n for n, _ in self._alike_pairs() if not self.sheet.determines(thing, n)]
+        near = [p for p in ranked[1:] if p.score > best.score - roles.CLEARLY]
+        rivals = [p.thing for p in near if p.judge == best.judge and p.thing]
+        rivals += [n for n, _ in self._alike_pairs()]
+        rivals = [n for n in rivals if not self.sheet.determines(thing, n)]
         met = best.signs.get("things meet several judges", 0) > 0
         met = met and best.signs.get("judge recurs", 0) > 0
         if not met or rivals:
@@ -168,12 +164,11 @@ class Judges:
 
     def _is_whole_thing(self, name: str) -> bool:
         """Return whether no long text differs within a thing's outputs, but for comments."""
-        texts = [
-            c.name for c in self.choice.offered()
-            if is_free_text(c, more_than=self.sheet[name].n_distinct)
-            and c.name != name and "answer" not in names.roles(c.name)
-            and (c.name.startswith(MTURK_INPUT) or not roles.NO_ANSWER & c.words)
-        ]  # fmt: skip
+        n_things, offered = self.sheet[name].n_distinct, self.choice.offered()
+        texts = [c.name for c in offered if c.name != name and is_free_text(c, more_than=n_things)]
+        texts = [t for t in texts if "answer" not in names.roles(t)]
+        words = {t: {*names.words(t)} for t in texts}
+        texts = [t for t in texts if t.startswith(MTURK_INPUT) or not roles.NO_ANSWER & words[t]]
         key = (name, *(c.name for c in self.inputs().with_role("system")))
         n = self.sheet.combinations(*key)
         return all(self.sheet.combinations(*key, text) <= n for text in texts)
@@ -236,6 +231,7 @@ class Judges:
             n for n in [*self.rivals, *offered] if n not in likely or roles.are_ids(sheet[n])
         ]
         one = [c.name for c in self.choice.offered() if c.n_distinct == 1 and roles.are_models(c)]
+        offered.sort(key=lambda n: not roles.may_name_people(sheet[n]))
         ranked = list(dict.fromkeys([*one, *offered]))[:4]
         forms: dict[str, list[str]] = {}
         for n in likely if self.view.shape == "rows" and not self.is_mturk else ():
@@ -256,7 +252,10 @@ class Judges:
         words = [sheet[n] for n in ranked if n not in one and not sheet[n].is_whole]
         described = [c.name for c in words if not roles.may_name_people(c)]
         recurring = [t for t in roles.thing_columns(self.inputs()) if not sheet.is_unique(t)]
-        described += [n for n in ranked if any(sheet.determines(t, n) for t in recurring if t != n)]
+        both = [(n, t) for n in ranked for t in recurring if n != t and sheet.determines(t, n)]
+        described += [  # unless both are ids of one person
+            n for n, t in both if not (roles.are_ids(sheet[t]) and sheet.determines(n, t))
+        ]  # fmt: skip
         options.sort(key=lambda o: o.by_role["judge"][0] in described)  # these come last
         text = "no column says who judged"
         named = [sheet[n] for n in sheet.names if is_judge_name(n)]

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from annot_pipeline.init import OpenError, guess_campaign
 from tests.init.conftest import Guess, write_csv
 from tests.init.guessed import crossed, yes_or_no
 
@@ -88,16 +87,24 @@ def test_single_quotes_and_escapes(tmp_path: Path, guess, comment: str, options)
     assert actual.facts["fates"]["used"] == 40
 
 
-def test_a_title_above_the_header_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("lines", "skipped"),
+    [
+        ([("Export of X", "", ""), (), ("", "", "")], 3),
+        ([('"# Data of X, and Y"', "", ""), ("# of 2026", "", ""), ("", "", "")], 4),
+        ([("# made by X",)], 0),
+    ],
+)
+def test_a_header_below_a_title_or_comments(
+    tmp_path: Path, guess: Callable[..., Guess], lines: list[tuple[str, ...]], skipped: int
+) -> None:
     rows = crossed("judge", "item", "label", label=yes_or_no)
-    path = write_csv(tmp_path / "v.csv", [("Export of X", "", ""), (), ("", "", ""), *rows])
-    with pytest.raises(
-        OpenError, match=r"line 4 looks like the header \(judge, item, label\)"
-    ) as error:
-        guess_campaign([path], tmp_path)
-    assert "columns: [judge, item, label], skip_rows: 3" in str(error.value)
-    comment = write_csv(tmp_path / "w.csv", [("# made by X",), *rows])
-    assert "label: label" in guess_campaign([comment], tmp_path)
+    path = write_csv(tmp_path / "v.csv", [*lines, *rows])
+    actual = guess(path, rejected=bool(skipped))  # the header itself
+    assert actual.fields() == {"judge": "judge", "item": "item", "label": "label"}
+    options = actual.settings.sources[0].options
+    assert (options.skip_rows, bool(options.columns)) == (skipped, skipped > 0)
+    assert actual.facts["fates"]["used"] == 40
 
 
 def test_a_file_without_header_by_its_contents(tmp_path: Path, guess: Callable[..., Guess]) -> None:

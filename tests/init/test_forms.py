@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -71,8 +72,8 @@ def test_a_form_of_the_requesters_own_on_mturk(tmp_path: Path, guess: Guesses) -
     assert actual.facts["fates"]["used"] == 12 * 60
 
 
-def test_a_model_that_stands_in_every_row_and_columns_that_end_alike_are_offered(
-    tmp_path: Path,
+def test_a_model_that_stands_in_every_row_is_offered_and_columns_that_answer_alike_are_read(
+    tmp_path: Path, guess: Guesses
 ) -> None:
     questions = ("closed_value", "in_canvas_value", "readable_value", "overlap_value")
     rows = [
@@ -83,8 +84,8 @@ def test_a_model_that_stands_in_every_row_and_columns_that_end_alike_are_offered
     path = write(tmp_path / "v.csv", rows)
     with pytest.raises(ConfigError, match="--judge model"):
         guess_campaign([path], tmp_path)
-    with pytest.raises(ConfigError, match=f"--label {','.join(questions)}"):
-        guess_campaign([path], tmp_path, by_role={"judge": ("model",), "item": ("diagram",)})
+    actual = guess(path, judge="model", item="diagram")
+    assert actual.used("task") == {(q,) for q in questions}
 
 
 def test_time_taken_is_no_answer_of_a_hit(tmp_path: Path) -> None:
@@ -109,6 +110,69 @@ def test_batteries_of_numbered_statements_are_questions_to_a_person(
     actual = guess(write_csv(tmp_path / "survey.csv", [header, *rows]))
     assert actual.fields()["judge"] == "respondent_id"
     assert actual.used("item") == {(name,) for name in names}
+
+
+def batteries(n: int, *families: str, of: Callable[[int, int], object]) -> list[Any]:
+    names = [f"{family}_{k}" for family in families for k in range(1, len(family) + 1)]
+    rows = [(k, *(of(k, place) for place in range(len(names)))) for k in range(n)]
+    return [("anonym_id", *names), *rows]
+
+
+def test_batteries_of_several_scales_are_a_source_each(tmp_path: Path, guess: Guesses) -> None:
+    rows = batteries(
+        30, "pay", "bat", "tool", "stress", of=lambda k, p: (k + p) % (5 if p < 6 else 7) + 1
+    )
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    assert {source.fields["judge"].column for source in actual.settings.sources} == {"anonym_id"}
+    assert {task.scale for task in actual.settings.tasks} == {(1, 5), (1, 7)}
+    assert actual.used("item") == {(name,) for name in rows[0][1:]}
+
+
+def test_measured_numbers_are_no_batteries(tmp_path: Path) -> None:
+    rows = batteries(30, "pay", "bat", "tool", "stress", of=lambda k, p: 1 / (k + p + 1))
+    with pytest.raises(OpenError, match="no column says who judged"):
+        guess_campaign([write_csv(tmp_path / "v.csv", rows)], tmp_path)
+
+
+def test_what_all_answer_alike_and_long_answers_are_questions(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    long = [f"{k}: because of the many rocks that people have seen there so far" for k in range(2)]
+    more = {"Is_it_round?": "yes".format, "Why?": lambda k: long[k % 2]}
+    actual = guess(write(tmp_path / "form.csv", responses(14, **more)))
+    assert {("Is it round?",), ("Why?",)} <= actual.used("task")
+
+
+def test_texts_of_people_are_no_answers(tmp_path: Path) -> None:
+    rows = [
+        {"Timestamp": f"2026/11/12 9:{10 + k}:10 AM GMT+2"}
+        | {"How do you stop it?": "stop" if k % 2 else f"halt {k}", "Where?": f"place {k}"}
+        for k in range(48)
+    ]
+    with pytest.raises(ConfigError, match="no column holds answers of few values"):
+        guess_campaign([write(tmp_path / "form.csv", rows)], tmp_path)
+
+
+def test_sliders_of_qualtrics_are_scores_and_conditions_no_questions(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    columns = ("ResponseId", "Status", "Q1", "Honesty_1", "Feedback_1", "Age_1", "condition")
+    ids = ("_recordId", "status", "QID1", "QID2_1", "QID3_1", "QID4_1", "condition")
+    heads = [
+        dict.fromkeys(columns, "A question"),
+        {c: json.dumps({"ImportId": i}) for c, i in zip(columns, ids, strict=True)},
+    ]
+    rows = [
+        {"ResponseId": f"R_{k}", "Status": "IP Address", "Q1": ["much", "little"][k % 2],
+         "Honesty_1": k, "Feedback_1": 100 - k, "Age_1": 18 + k % 60,
+         "condition": ["a", "b", "c"][k % 3]}
+        for k in range(101)
+    ]  # fmt: skip
+    actual = guess(write(tmp_path / "q.csv", [*heads, *rows]))
+    assert actual.task_kinds == {
+        "Q1": "categorical", "Honesty_1": "scalar", "Feedback_1": "scalar"
+    }  # fmt: skip
+    assert {task.scale for task in actual.settings.tasks} == {None, (0, 100)}
 
 
 def test_a_sentence_may_ask_of_comments_or_time(tmp_path: Path, guess: Guesses) -> None:

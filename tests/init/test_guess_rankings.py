@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import json
+import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -394,3 +396,19 @@ def test_the_number_of_the_column_is_the_position(tmp_path: Path, guess: Guesses
     header = (*wide_header("system", "rank"), "position")
     actual = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
     assert actual.fields()["position"] == {"value": "{i}"}
+
+
+def test_keys_of_objects_that_a_judge_ranks_are_systems(tmp_path: Path, guess: Guesses) -> None:
+    draw, systems = random.Random(3), ("ours", "gpt-4o", "random", "gold")
+    rows = [
+        {"example_id": f"e{n}", "annotator": f"a{n % 3}", "gold": f"idea {n}",
+         "results": {s: {"suggestion": f"{s} {n}", "k": "1", "rank": rank}
+                     for s, rank in zip(systems, draw.sample(range(1, 5), 4), strict=True)}}
+        for n in range(24)
+    ]  # fmt: skip
+    path = tmp_path / "v.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    actual = guess(path)
+    assert actual.used("system") == {(system,) for system in systems}
+    assert (actual.fields()["segment"], actual.task_kinds) == ("example_id", {"*": "ranking"})
+    assert "truth" not in actual.fields()

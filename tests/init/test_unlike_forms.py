@@ -464,3 +464,134 @@ def test_what_judges_of_one_thing_differ_in_is_no_truth(tmp_path: Path, guess: G
     actual = guess(write_csv(tmp_path / "v.csv", rows))
     assert actual.used("task") == {("complete",), ("correct",)}
     assert actual.facts["fates"]["used"] == 120
+
+
+def trials(path: Path, answers: str = "response") -> Path:
+    """Each of 12 people sees each stimulus with each prompt, and is told whether he was right."""
+    header = ("participant", "stimulus", "prompt", "key", f"{answers}", f"{answers}_right", "took")
+    rows = [
+        (f"p{p}", f"s{s}", f"q{q}", key := ("left", "right")[(s + q) % 2],
+         given := key if (p + s + q) % 5 else "left", int(given == key), (p * 97 + s * 31 + q) / 7)
+        for p in range(12) for s in range(4) for q in range(4)
+    ]  # fmt: skip
+    return write_csv(path, [header, *rows])
+
+
+def test_an_item_that_judges_answer_again_and_again_is_asked_about(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    path = trials(tmp_path / "v.csv")
+    role, text = asked(path, judge="participant", item="stimulus", label="response")
+    assert (role, "4.0 times on average, and prompt" in text) == ("item", True)
+    more = {"judge": "participant", "label": "response", "item": "stimulus,prompt"}
+    assert len(guess(path, **more).used("item")) == 16
+
+
+def test_whether_an_answer_was_right_is_no_answer_and_times_are_asked_about(tmp_path: Path) -> None:
+    path = trials(tmp_path / "v.csv", "chosen")
+    role, text = asked(path, judge="participant", item="stimulus,prompt")
+    assert role == "label"
+    assert "chosen, took all differ" in text
+
+
+def test_keys_of_models_are_judges_of_what_a_system_made_though_some_calls_failed(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    models = ("anthropic/claude-sonnet-4.5", "google/gemini-2.5-flash")
+
+    def scores(n: int, model: str) -> dict[str, object]:
+        if n == 7 and model == models[1]:
+            return {"error": "timeout"}
+        return {c: (n * k + len(model)) % 8 + 2 for k, c in enumerate(("novel", "clear"), 1)}
+
+    rows = [
+        {"id": f"{topic}_{condition}_{n % 5}", "topic": topic, "condition": condition, "rep": n % 5,
+         "scores": {model: scores(n, model) for model in models}}
+        for n, (topic, condition) in enumerate(
+            (t, c) for t in ("bias", "code") for c in ("plain", "guided", "free") for _ in range(5))
+    ]  # fmt: skip
+    path = tmp_path / "v.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    actual = guess(path)
+    assert actual.used("judge") == {(model,) for model in models}
+    assert actual.used("task") == {("novel",), ("clear",)}
+    named = {field: actual.fields()[field] for field in ("item", "system", "segment")}
+    assert named == {"item": "id", "system": "condition", "segment": "topic"}
+    assert set(actual.task_kinds.values()) == {"scalar"}  # from 2, and not each step in each
+
+
+def test_an_id_may_come_before_its_word(tmp_path: Path, guess: Guesses) -> None:
+    rows = [("id_user", "id_item", "mos")]
+    rows += [(f"S{j}", f"v{i}", (i * j) % 5 + 1) for j in range(8) for i in range(9)]
+    fields = guess(write_csv(tmp_path / "v.csv", rows)).fields()
+    assert (fields["judge"], fields["item"]) == ("id_user", "id_item")
+
+
+def test_ids_of_people_come_first_though_another_id_names_them(tmp_path: Path) -> None:
+    rows = [("time taken a", "hash", "ID", "sentence", "Answer")]
+    rows += [
+        (900 + 13 * j, f"c7c95b{j}", f"60d3a{j}", f"The cat sat on mat {i}", (i * j) % 7 + 1)
+        for j in range(9) for i in range(12)
+    ]  # fmt: skip
+    with pytest.raises(OpenError) as caught:
+        guess_campaign([write_csv(tmp_path / "v.csv", rows)], tmp_path)
+    [first, *_] = caught.value.questions[0].options
+    assert first.by_role["judge"][0] in ("ID", "hash")
+
+
+def test_an_id_with_much_of_a_persons_data_is_offered_first(tmp_path: Path) -> None:
+    own = ("age", "device", "education", "gender", "language")
+    rows = [("uuid", "page_id", "q1", "q2", "q3", *own)]
+    rows += [
+        (f"0d{j}-a", f"{p}-1", *((j * p * k) % 7 + 1 for k in (2, 3, 5)),
+         *(f"{word} {j % n}" for n, word in enumerate(own, 3)))
+        for j in range(24) for p in (j % 6, (j + 1) % 6)
+    ]  # fmt: skip
+    with pytest.raises(OpenError) as caught:
+        guess_campaign([write_csv(tmp_path / "v.csv", rows)], tmp_path)
+    offered = [option.by_role for option in caught.value.questions[0].options]
+    assert next(o for o in offered if "each" not in o) == {"judge": ("uuid",)}
+
+
+def test_scores_within_lists_come_before_means_of_them(tmp_path: Path, guess: Guesses) -> None:
+    rows = [
+        {"query": f"what is {q}?", "metrics": {"mrr": 1 / (q + 1.5), "ndcg": q / 37, "map": q / 41},
+         "retrieved": [{"passage": f"p{q}-{k}", "judge_score": (q * k) % 4} for k in range(5)]}
+        for q in range(1, 30)
+    ]  # fmt: skip
+    path = tmp_path / "v.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    actual = guess(path, judge="=gpt")
+    assert len(actual.settings.sources) == 1
+    assert "judge_score" in str(actual.fields())
+
+
+def test_an_id_of_a_system_comes_before_its_output(tmp_path: Path, guess: Guesses) -> None:
+    places = [f"{a}{b}" for a in (1, 2) for b in (1, 2, 3)]
+    rows = [
+        {"HITId": f"h{h}", "WorkerId": f"w{w}", "AssignmentId": f"{h}{w}",
+         "AssignmentStatus": "Approved"}
+        | {f"Input.sys{p}": f"I do not know {h} {p}" for p in places}
+        | {f"Input.sysid{p}": f"beam_{int(p) % 4}.json_{h}" for p in places}
+        | {f"Answer.fluent{p}": ("No", "Yes")[(h * w + int(p)) % 2] for p in places}
+        for h in range(5) for w in range(3)
+    ]  # fmt: skip
+    path = write_csv(tmp_path / "v.csv", [[*rows[0]], *([*r.values()] for r in rows)])
+    system = guess(path).fields().get("system")
+    assert system in (None, {"column": "Input.sysid{i}"}, "Input.sysid{i}")
+
+
+def test_rows_are_no_items_of_lists_within_them(tmp_path: Path) -> None:
+    rows = [
+        {"id": n, "category": "xyz"[n % 3],
+         "turns": [{"turn": k, "winner": "AB"[n * k % 2], "raw": f"of the reason {n}, for {k}"}
+                   for k in (1, 2)]}
+        for n in range(20)
+    ]  # fmt: skip
+    path = tmp_path / "v.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    with pytest.raises(OpenError) as caught:
+        guess_campaign([path], tmp_path, by_role={"judge": ("=gpt",)})
+    offered = [option.by_role for option in caught.value.questions[0].options]
+    assert {"item": ("id",)} in offered
+    assert {"item": ("row",)} not in offered

@@ -65,6 +65,7 @@ def test_counts_are_mapped_to_votes(tmp_path: Path, text: str, name: str) -> Non
         "id,n_cat,n_dog,n_fox\na,4,,1\nb,0,3,1\n",
         "id,n_cat,n_dog\na,4,1\na,0,3\n",  # which item is which?
         "id,count,cat,dog,fox\na,5,4,1,0\nb,3,0,3,0\n",  # fox may be none of the labels
+        "town,19 votes,23 votes,people\na,4,1,70\na,0,3,80\nb,1,2,90\n",  # people name nothing
     ],
 )
 def test_what_may_be_something_else_is_refused(tmp_path: Path, text: str) -> None:
@@ -108,3 +109,11 @@ def test_columns_of_the_judges_whom_others_count(tmp_path: Path) -> None:
     assert source.each == {"rater": ("label_1", "label_2", "label_3", "label_4")}
     assert "votes" not in source.fields
     assert {"item", "judge", "label", "truth"} <= {*source.fields}
+
+
+def test_two_columns_together_may_name_what_was_counted(tmp_path: Path) -> None:
+    text = "character, type, count_1, count_2\n"
+    text += "".join(f"{c},{t},{n},{3 - n}\n" for n, c in enumerate("abc") for t in ("old", "new"))
+    campaign = guess_campaign([guess(tmp_path, text) / "exports" / "votes.csv"], tmp_path)
+    assert 'item: {join: [character, " type"], sep: ":"}' in campaign
+    assert 'votes: " count_{k}"' in campaign
