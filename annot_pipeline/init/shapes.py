@@ -69,8 +69,8 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
         readings = read_view(rows, format_, by_role)
     except NoJudgmentsError as caught:
         readings, error = [], caught
-    asked = [n for r in readings for n in r.columns if n in sheet.names]
-    if not by_role and (systems := matrix.named_systems(sheet, asked)):
+    columns = [n for r in readings for n in r.columns if n in sheet.names]
+    if not by_role and (systems := matrix.named_systems(sheet, columns)):
         return [replace(readings[0], questions=[systems])]
     answers = [rows.sheet[n] for r in readings for n in r.columns if n in rows.columns]
     weak = [c for c in answers if is_measured(c) or WEAK & c.words]  # means, or descriptions
