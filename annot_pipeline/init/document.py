@@ -62,10 +62,7 @@ _READ_OTHERWISE = frozenset({"true", "false", "null", "yes", "no", "on", "off", 
 
 
 def write_campaign(
-    name: str,
-    sources: Sequence[SourceGuess],
-    tables: Sequence[ItemTable],
-    left_out: Sequence[str],
+    name: str, sources: Sequence[SourceGuess], tables: Sequence[ItemTable], left_out: Sequence[str]
 ) -> str:
     """Return the whole document.
 

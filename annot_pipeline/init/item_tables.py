@@ -52,10 +52,7 @@ def guess_item_table(group: Group, sources: Sequence[SourceGuess]) -> ItemTable 
     truth = choice.take("truth") or (None if choice.with_role("system") else choice.take("answer"))
     if truth and _is_possible_truth(truth, sources):
         lines.append(truth.line("truth"))
-    for field in FIELDS:
-        column = choice.take(field)
-        if column:
-            lines.append(column.line(field))
+    lines += [column.line(field) for field in FIELDS if (column := choice.take(field))]
     if len(lines) == 1:
         return "it says nothing of the items that is known by name"
     unmapped = ", ".join(column.name for column in choice.offered())

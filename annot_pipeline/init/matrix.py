@@ -133,11 +133,10 @@ def named_systems(sheet: Sheet, answers: Sequence[str]) -> Question | None:
     are_named = model_families(systems) or names.WORDS["systems"] & words
     if len(answers) < FEWEST or not are_named or names.WORDS["criteria"] & words:
         return None
-    role = "score" if sheet[answers[0]].numeric_share == 1 else "label"
+    role, listed = "score" if sheet[answers[0]].numeric_share == 1 else "label", ", ".join(systems)
     by_system = {"each": tuple(answers), "system": ("each",)}
-    options = [Option(by_system, f"{', '.join(systems)} made what was judged")]
-    options.append(Option({role: tuple(answers)}, "each is a question"))
-    text = f"{', '.join(systems)}: systems, by their names"
+    options = [Option(by_system, "systems"), Option({role: tuple(answers)}, "a question each")]
+    text = f"{listed}: systems, by their names"
     return Question("system", text, options, "Did they make what was judged?")
 
 

@@ -65,7 +65,8 @@ def long_ranking(
     segments = [*choice.with_role("segment"), *choice.with_role("item")]
     shared = [[judge.name, c.name] for c in segments]
     others = [[judge.name, c.name] for c in choice.offered() if c.name != column.name]
-    if any(_are_rankings(sheet, group, column) for group in (*shared, *others)):
+    whole = [g for g in others if sheet.combinations(*g, column.name) > 0.9 * len(sheet)]
+    if any(_are_rankings(sheet, group, column) for group in (*shared, *whole)):
         return rank_answer(column, [column.name]), None
     if any(_ranks_several(sheet, group, column, things) for group in shared):
         return rank_answer(column, [column.name], gaps), None

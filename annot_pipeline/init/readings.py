@@ -280,13 +280,17 @@ class _Reader(Answers):
 
     def _compared_question(self, answer: Column) -> list[Question]:
         """Return the question whether two columns were compared, where answers say 1 or 2."""
-        rest = [n for n in self.sheet.names if n not in (answer.name, *self.judges, *self.things)]
+        rest = [n for n in self.sheet.names if n not in (answer.name, *self.judges)]
         for pair in pairs_among(rest):
+            joined = {pair.first, pair.second} & {*self.things}  # which name the item together
+            if len(joined) == 1:
+                continue
             sides = [self.sheet[pair.first], self.sheet[pair.second]]
             outcomes, unknown = outcomes_of(without_abstentions(answer), pair)
             says_both = {"a", "b"} <= {*outcomes.values()} and not unknown
             if says_both and sides[0].n_distinct > 2 and share_values(sides):
-                compared = {"system_a": (pair.first,), "system_b": (pair.second,)}
+                kind = "system" if self.things and not joined else "item"
+                compared = {f"{kind}_a": (pair.first,), f"{kind}_b": (pair.second,)}
                 options = [
                     Option(compared | {"preference": (answer.name,)}, "these two were compared"),
                     Option({"label": (answer.name,)}, "it is a label of one thing"),

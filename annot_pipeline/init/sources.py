@@ -15,12 +15,7 @@ from annot_pipeline.init.answers import MOSTLY_NUMBERS, answer_as, answered, kin
 from annot_pipeline.init.formats import OWN_COLUMNS
 from annot_pipeline.init.planned import FORMAT, planned_mapping
 from annot_pipeline.init.presets import preset_readings
-from annot_pipeline.init.questions import (
-    ColumnsByRole,
-    Line,
-    Reading,
-    Task,
-)
+from annot_pipeline.init.questions import ColumnsByRole, Line, Reading, Task
 from annot_pipeline.init.samples import Sample
 from annot_pipeline.init.shapes import read_sheet
 from annot_pipeline.init.table import Choice, Sheet

@@ -14,12 +14,7 @@ import pyarrow.compute as pc
 from annot_pipeline.config import EachColumn, Source
 from annot_pipeline.config.sources import FieldName
 from annot_pipeline.init import names
-from annot_pipeline.init.abstentions import (
-    abstentions,
-    failed_entries,
-    failures,
-    without_nan,
-)
+from annot_pipeline.init.abstentions import abstentions, failed_entries, failures, without_nan
 from annot_pipeline.init.answers import MOST_LABELS, labels_seen
 from annot_pipeline.init.groups import Group
 from annot_pipeline.init.optional_fields import with_item_text

@@ -390,3 +390,16 @@ def test_sides_that_are_columns_of_whole_texts_are_no_systems(tmp_path: Path) ->
     assert "a1 and a2 hold whole texts" in error.problems[0].what
     again = question(path, judge="anonymous").problems[0].do
     assert again.count("--judge") == 1
+
+
+def test_one_judge_for_all_rows_is_asked_about_unless_surely_called_so(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    answers = [(f"i{n}", ("yes", "no")[n % 3 == 0]) for n in range(30)]
+    rows = [("expert_name", "item", "label"), *(("bob", *answer) for answer in answers)]
+    path = write_csv(tmp_path / "v.csv", rows)
+    with pytest.raises(OpenError, match="all rows are of one judge") as error:
+        guess_campaign([path], tmp_path)
+    [question] = error.value.questions
+    assert [*map(str, question.options)] == ["--judge expert_name", "--judge anonymous"]
+    assert guess(path, judge="expert_name").used("judge") == {("bob",)}

@@ -239,3 +239,40 @@ def test_raters_without_a_header_beside_a_score_of_theirs(tmp_path: Path) -> Non
         guess_campaign([path], tmp_path)
     first = caught.value.questions[0].options[0].by_role
     assert first == {"each": ("c5", "c6", "c7", "c8", "c9"), "judge": ("each",)}
+
+
+def scored(columns: tuple[str, ...]) -> list[tuple[object, ...]]:
+    draw = random.Random(6)
+    rows = [
+        (f"j{judge}", f"i{n}", *(draw.randint(0, 100) for _ in columns))
+        for n in range(20) for judge in draw.sample(range(6), 3)
+    ]  # fmt: skip
+    return [("annotator", "item", *columns), *rows]
+
+
+@pytest.mark.parametrize(
+    ("columns", "tasks"),
+    [
+        (("gpt-4", "ours", "phi"), 1),
+        (("baseline", "new", "newer"), 1),
+        (("gpt-4_fluency", "gpt-4_adequacy", "ours_fluency", "ours_adequacy"), 2),
+    ],
+)
+def test_columns_named_after_systems_are_asked_about(
+    tmp_path: Path, guess: Guesses, columns: tuple[str, ...], tasks: int
+) -> None:
+    path = write_csv(tmp_path / "v.csv", scored(columns))
+    with pytest.raises(OpenError, match="Did they make what was judged") as error:
+        guess_campaign([path], tmp_path)
+    [question] = error.value.questions
+    each = f"--each {','.join(columns)} --system each"
+    assert [*map(str, question.options)] == [each, f"--score {','.join(columns)}"]
+    actual = guess(path, each=",".join(columns), system="each")
+    assert len(actual.used("task")) == tasks
+    assert len(actual.used("system")) == len(columns) // tasks
+    assert len(actual.used("segment", "judge")) == 60
+
+
+def test_criteria_beside_the_name_of_a_system_are_questions(tmp_path: Path, guess: Guesses) -> None:
+    actual = guess(write_csv(tmp_path / "v.csv", scored(("fluency", "human", "adequacy"))))
+    assert len(actual.used("task")) == 3

@@ -697,3 +697,22 @@ def test_an_answer_may_be_of_both_and_not_say_which_is_better(
     actual = guess(path, **{role: ",".join(names) for role, names in chosen.items()})
     assert actual.task_kinds == {"*": "scalar"}
     assert actual.settings.sources[0].abstain == ("DontKnow",)
+
+
+def test_choices_of_numbers_between_two_items_are_asked_about(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    """They may say how alike the two are, too."""
+    draw = random.Random(8)
+    rows: list[tuple[object, ...]] = [("rater", "option_a", "option_b", "choice")]
+    for _ in range(60):
+        first, second = draw.sample(range(30), 2)
+        rows += [(f"r{k}", f"t{first}", f"t{second}", draw.randint(0, 2)) for k in range(3)]
+    path = write_csv(tmp_path / "v.csv", rows)
+    with pytest.raises(OpenError, match="say which of them is better") as error:
+        guess_campaign([path], tmp_path)
+    [question] = error.value.questions
+    assert str(question.options[0]) == "--item-a option_a --item-b option_b --preference choice"
+    actual = guess(path, item_a="option_a", item_b="option_b", preference="choice")
+    assert actual.task_kinds == {"*": "pairwise"}
+    assert actual.used("preference") == {("a",), ("b",), ("tie",)}

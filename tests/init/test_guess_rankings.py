@@ -5,7 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import random
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -412,3 +413,40 @@ def test_keys_of_objects_that_a_judge_ranks_are_systems(tmp_path: Path, guess: G
     assert actual.used("system") == {(system,) for system in systems}
     assert (actual.fields()["segment"], actual.task_kinds) == ("example_id", {"*": "ranking"})
     assert "truth" not in actual.fields()
+
+
+def places(columns: Sequence[str], things: Sequence[str]) -> list[tuple[object, ...]]:
+    """What stands in each place of a ranking, by three of six judges an item."""
+    draw = random.Random(2)
+    rows = [
+        (f"j{judge}", f"i{n}", *draw.sample(things, len(columns)))
+        for n in range(20) for judge in draw.sample(range(6), 3)
+    ]  # fmt: skip
+    return [("annotator", "item", *columns), *rows]
+
+
+@pytest.mark.parametrize("columns", [("rank_1", "rank_2", "rank_3"), ("Rank 2", "Rank 1")])
+def test_columns_of_places_hold_what_was_ranked(
+    tmp_path: Path, guess: Guesses, columns: tuple[str, ...]
+) -> None:
+    rows = places(columns, ("ours", "baseline", "human"))
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    assert actual.task_kinds == {"*": "ranking"}
+    [number] = re.findall(r"\d", columns[0])
+    ranks = {(row[0], row[1], row[2], number) for row in rows[1:]}
+    assert ranks <= actual.used("judge", "segment", "system", "rank")
+
+
+def test_places_that_repeat_in_a_row_are_no_ranking(tmp_path: Path, guess: Guesses) -> None:
+    rows = places(("rank_1", "rank_2"), ("good", "bad"))
+    same = [(judge, item, first, first) for judge, item, first, _ in rows[1:]]
+    actual = guess(write_csv(tmp_path / "v.csv", [rows[0], *same]))
+    assert set(actual.task_kinds.values()) == {"categorical"}
+
+
+def test_ranks_of_what_cells_show_to_be_ranked_together(tmp_path: Path, guess: Guesses) -> None:
+    """No name says that a source is what the systems worked on."""
+    rows: list[tuple[object, ...]] = [("expert", "Source", "Algorithm", "rank")]
+    for judge, source, *things in places(("a", "b", "c"), ("bart", "t5", "human"))[1:]:
+        rows += [(judge, source, thing, n) for n, thing in enumerate(things, 1)]
+    assert guess(write_csv(tmp_path / "v.csv", rows)).task_kinds == {"*": "ranking"}
