@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from itertools import count
 from typing import Any
@@ -17,7 +17,7 @@ from annot_pipeline.report.release_figures import (
     difference_figures,
     judge_figures,
 )
-from annot_pipeline.report.render import filled, flag, number
+from annot_pipeline.report.render import flag, number
 
 MOST_ROWS, MOST_OF_JUDGE = 200, 3
 """Rows of judges in the page, more would make it slow; of a judge, while others of concern wait."""
@@ -25,50 +25,6 @@ HASH = 12
 """Characters of a hash in an id."""
 
 Row = dict[str, Any]
-
-COLUMNS: dict[str, tuple[str, ...]] = {
-    "judge": ("judge",),
-    "task": ("task", "choose"),
-    "n_judgments": ("judgments", "count"),
-    "verdict": ("verdict", "chip choose"),
-    "dropped": ("dropped", "choose", "Whether the judgments count"),
-    "random": ("looks random", "choose stays", "Agrees with others hardly more than by chance"),
-    "suspected": ("suspected", "choose", "Nothing shows who is right"),
-    "verdict_reason": ("why",),
-    "p_value": ("p", "p detail", "One-sided p of the test"),
-    "p_adjusted": ("p adjusted", "p detail", "Corrected over judges"),
-    "effect": ("effect", "real detail", "Difference that the test is about"),
-    "effect_high": ("at most", "real detail", "Upper end of the effect's 95% interval"),
-    "required_effect": ("required", "real detail", "Required effect"),
-    "power": ("power", "share detail", "Chance that a careful judge passes"),
-    "n_pairs": ("pairs", "count detail", "Pairs, scores or known answers in the test"),
-    "n_needed": ("needed", "count detail", "Number needed for a verdict"),
-    "accuracy": ("accuracy", "share", "By the model, weighted by prevalence"),
-    "mean_class_accuracy": ("mean class accuracy", "share detail"),
-    "chance_accuracy": ("by chance", "share", "Accuracy by chance"),
-    "known_answer_accuracy": ("known answers right", "share"),
-    "bias_label": ("overused label", "text detail"),
-    "label_bias": ("by", "share detail", "Share of answers beyond its prevalence"),
-    "correlation": ("correlation", "real", "With the mean of the others"),
-    "n_shared_items": ("shared items", "count detail", "Items that others scored too"),
-    "score_bias": ("bias", "real", "Points above the other judges"),
-    "spread": ("spread", "real detail", "Points per point of the other judges"),
-    "inconsistency": ("inconsistency", "real detail", "Noise, points"),
-    "mean": ("mean score", "real detail"),
-    "sd": ("sd", "real detail"),
-    "mean_ordinary": ("mean, ordinary", "real detail"),
-    "mean_good_reference": ("mean, references", "real detail"),
-    "mean_bad_reference": ("mean, degraded", "real detail"),
-    "preference_agreement": ("agreement", "share", "With others' preferences; by chance 50%"),
-    "n_compared": ("shared pairs", "count detail", "Pairs that others compared too"),
-    "consistency": ("consistency", "share", "Outputs without contradictions"),
-    "seconds_per_judgment": ("seconds a judgment", "real detail"),
-    "hurried_share": ("hurried", "share", "Answers in a third of the typical time"),
-    "longest_constant_run": ("longest constant run", "count detail"),
-    "share_at_ends": ("at ends of the scale", "share detail"),
-}
-"""Head, kind and tip by figure; figures that say nothing of any judge are left out. Details
-wait for a button of the script."""
 
 
 def judges(contents: Contents) -> dict[str, Any]:
@@ -80,13 +36,12 @@ def judges(contents: Contents) -> dict[str, Any]:
     )
     listed = _by_concern(contents.judges)
     n_doubted = Counter(row["task"] for row in contents.judges if not all(_concern(row)))
-    columns, rows = _table(listed)
     return {
         "verdicts": by_controls or by_labels, "by_labels": not by_controls,
         "pseudonymize": contents.settings["privacy"]["pseudonymize"], "quality": quality,
         "has_contrast": quality["test"] in TESTS_WITH_CONTRAST,
         "has_level": quality["test"] not in SCREENINGS,
-        "families": families_text(facts["families"]), "columns": columns, "rows": rows,
+        "families": families_text(facts["families"]), "rows": _rows(listed),
         "ids": _ids(listed), "n_rows": len(contents.judges),
         "accuracy_drawings": accuracy_figures(contents.judges, n_doubted),
         "control_drawings": [
@@ -139,17 +94,24 @@ def _by_concern(judge_rows: list[Row]) -> list[Row]:
     return [rows[n] for n in sorted(shown)]
 
 
-def _table(listed: list[Row]) -> tuple[Any, Any]:
-    """Return columns that say something of a judge, and rows."""
-    is_filled = {name: any(_value(row, name) for row in listed) for name in COLUMNS}
-    if all(row["p_value"] == row.get("p_adjusted") for row in listed):
-        is_filled["p_adjusted"] = False  # not corrected, or nobody beside whom to correct
-    names = [n for n in COLUMNS if n in ("judge", "task", "n_judgments", "verdict") or is_filled[n]]
+def _rows(listed: Sequence[Row]) -> list[Row]:
+    """Return figures of judges; none where they say nothing of any judge."""
     rows = [
-        [flag(v) if isinstance(v, bool) else v for v in (_value(row, name) for name in names)]
+        {"preference_agreement": None, "n_compared": None} | row | {
+            "verdict_reason": why(row), "random": row["random"] and "looks random",  # as searched
+            "label_bias": row["bias"] if row["bias_label"] is not None else None,
+            "score_bias": row["bias"] if row["bias_label"] is None else None,
+        }
         for row in listed
-    ]
-    return filled([COLUMNS[name] for name in names], rows, range(len(names)))
+    ]  # fmt: skip
+    filled = {"n_judgments"} | {name for row in rows for name, value in row.items() if value}
+    if all(row["p_value"] == row["p_adjusted"] for row in rows):
+        filled.discard("p_adjusted")  # not corrected, or nobody beside whom to correct
+    return [
+        {name: (flag(v) if isinstance(v, bool) else v) if name in filled else None
+         for name, v in row.items()}
+        for row in rows
+    ]  # fmt: skip
 
 
 def why(row: Mapping[str, Any]) -> str | None:
@@ -158,13 +120,3 @@ def why(row: Mapping[str, Any]) -> str | None:
         return row.get("verdict_reason") or None
     p = row["p_value"] if row.get("p_adjusted") is None else row["p_adjusted"]
     return f"{row.get('test') or 'test'}: p = {number(p, 'p')}, not below alpha"
-
-
-def _value(row: Row, name: str) -> Any:
-    """Return a figure of a judge; a bias is one of labels or of scores."""
-    if name in ("label_bias", "score_bias"):
-        is_label = row["bias_label"] is not None
-        return row["bias"] if is_label == (name == "label_bias") else None
-    if name == "random" and row["random"]:
-        return "looks random"  # found by a search, and chosen
-    return why(row) if name == "verdict_reason" else row.get(name)
