@@ -8,6 +8,7 @@
 -- range of z-scores of one criterion, or where it is more, that of scores in widths of the task's
 -- central 90% (one huge score makes the z-scores of its judge small); of comparisons the votes of the losing side, of
 -- those on which people agree the share of models that prefer the other (below 1); of ranks their range.
+-- tally: the votes alone, as 3 to 2; null where all are alike, or an expert decided.
 -- Ranges and counts do not hang on the order of rows, so neither does the order of the items.
 WITH stated AS NOT MATERIALIZED (
     SELECT
@@ -122,7 +123,9 @@ counted AS (
     WHERE votes > 0
 ),
 tallies AS (
-    SELECT task, item, string_agg(label || ' x' || votes, ', ' ORDER BY number) AS votes
+    SELECT
+        task, item, string_agg(label || ' x' || votes, ', ' ORDER BY number) AS votes,
+        CASE WHEN count(*) > 1 THEN string_agg(votes::VARCHAR, ' to ' ORDER BY number) END AS tally
     FROM counted
     WHERE number <= $most_classes
     GROUP BY task, item
@@ -141,7 +144,8 @@ texts AS (
     SELECT item, any_value(text ORDER BY text) AS text FROM items WHERE text IS NOT NULL GROUP BY item
 )
 SELECT
-    d.kind, d.place, d.task, d.item, d.label, d.probability, r.runner_up, d.reasons, v.votes, t.text
+    d.kind, d.place, d.task, d.item, d.label, d.probability, r.runner_up, d.reasons, v.votes,
+    CASE WHEN NOT d.overruled THEN v.tally END AS tally, t.text
 FROM doubtful AS d
 LEFT JOIN tallies AS v ON d.task = v.task AND d.item = v.item AND d.kind = 'label'
 LEFT JOIN runner_ups AS r ON d.task = r.task AND d.item = r.item

@@ -90,6 +90,13 @@ def with_all_shown(html: str) -> str:
     return FIGURES.sub(drawings, WAITING.sub(rows, html))
 
 
+LABEL_CHANGE = (
+    "task", "item", "label_old", "label", "adjudicated_old", "adjudicated", "adjudicator_old",
+    "adjudicator", "probability", "probability_old", "n_changed", "n_new", "answers",
+)  # fmt: skip
+"""Columns of sql/report/label_changes.sql that the page shows."""
+
+
 class Page(HTMLParser):
     """What a page holds: elements with attributes and texts, in order."""
 

@@ -25,6 +25,7 @@ from annot_pipeline.storage.manifest import files_of
 from tests.conftest import Built
 from tests.report.report_pages import (
     HOSTILE,
+    LABEL_CHANGE,
     LONG,
     SCRIPT,
     Page,
@@ -314,12 +315,6 @@ def test_a_judge_who_counts_again_is_no_change_from_failed_to_failed(labels_buil
     text = " ".join(re.sub("<[^>]+>", " ", listed).split())
     assert "counted counts now" in text
     assert " no yes " in text
-
-
-LABEL_CHANGE = (
-    "task", "item", "label_old", "label", "adjudicated_old", "adjudicated", "adjudicator_old",
-    "adjudicator", "probability", "probability_old", "n_changed", "n_new", "answers",
-)  # fmt: skip
 
 
 def test_ranks_that_changed_are_those_alone():

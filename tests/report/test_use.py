@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from html import unescape
 from shlex import split
 from types import SimpleNamespace
@@ -16,8 +17,11 @@ from annot_pipeline.cli import build_parser, main
 from annot_pipeline.contracts import GOLD, SYSTEM_RANKINGS
 from annot_pipeline.report.contents import Contents, Labelled, looks_random
 from annot_pipeline.report.render import number
+from annot_pipeline.report.report import section_html
+from annot_pipeline.report.sections.changes import changes as changes_section
 from annot_pipeline.report.sections.judges import judges as judges_section
 from annot_pipeline.report.sections.use import (
+    Look,
     Tile,
     changes_tile,
     judges_tile,
@@ -31,6 +35,7 @@ from annot_pipeline.report.sections.use import (
 )
 from tests.conftest import build_file
 from tests.report.report_pages import (
+    LABEL_CHANGE,
     build_into,
     contents_of,
     csv_text,
@@ -149,6 +154,42 @@ def test_changes_say_what_became_of_the_labels(changes, has_labels, value, words
     assert (tile.value, tile.words, tile.sentence) == (value, words, sentence)
 
 
+def test_the_labels_that_changed_are_named_with_what_can_have_changed_them(labels_builds):
+    """Before and after, the cause, and a link to their rows; of many the first."""
+    contents = contents_of(labels_builds[1])
+    row = dict.fromkeys(LABEL_CHANGE) | {"task": "good", "adjudicated": False}
+    row |= {"adjudicated_old": False, "n_changed": 5, "label_old": "yes", "label": "no"}
+    rows = [row | {"item": f"item {n}"} for n in range(5)]
+    rows[1] |= {"label": "yes", "adjudicated": True, "adjudicator": "eve"}
+    previous = {name: contents.tables[name] for name in ("judges", "system_rankings")}
+    parent = {"parent": {"version": "v0000"}}
+    changes = {"changed_labels": 5, "corrected_judgments": 6}
+    since = replace(
+        contents, manifest=contents.manifest | parent | {"changes": changes},
+        previous=previous | {"label_changes": pa.Table.from_pylist(rows)},
+    )  # fmt: skip
+    tile = changes_tile(since)
+    assert [one.name for one in tile.first] == ["item 0", "item 1", "item 2"]
+    assert tile.first[0].why == "yes to no, corrected judgments"
+    assert tile.first[1].why == "the model to expert eve, corrected judgments"
+    shown = html_of(use, since)
+    link = '<a href="#changed-labels" title="item 0">item 0</a>: yes to no, corrected judgments'
+    assert link in shown
+    assert 'and <a href="#changed-labels">2 more</a>' in shown
+    assert 'id="changed-labels"' in html_of(changes_section, since)
+
+
+def test_a_long_name_is_cut_in_its_middle_not_where_it_differs():
+    page = {"level": "pass", "start": "Usable", "reasons": "r", "n_labels": 1, "n_scores": 0,
+            "n_systems": 0, "n_votes": 0, "n_used": 1, "n_judges": 1, "n_measured": 0, "note": "",
+            "warnings": [], "commands": []}  # fmt: skip
+    name = "good_enough/segment-104/of a long document/system-1"
+    tile = Tile("Labels", "1", "", "doubt", "", [Look(name, "a", "votes 2 to 2")])
+    shown = section_html("use", page | {"tiles": [tile]})
+    cut = "<bdi>good_enough/se…ment/system-1</bdi>"
+    assert f'title="{name}">{cut}</a>: votes 2 to 2' in shown
+
+
 def test_failures_come_first_then_results_judges_rows_and_files():
     checks = [
         {"name": name, "level": level, "value": value, "error": error, "table": table}
@@ -235,6 +276,9 @@ def test_what_makes_labels_certain(certificates, says):
     }
     tile = labels_tile(Contents({"facts": facts, "settings": settings}, tables, {}))
     assert (tile.value, tile.words, tile.anchor) == ("100.0%", says, "certainty")
+    tables["label_counts"] = pa.Table.from_pylist([*counts, counts[0] | {"n": 3, "certain": False}])
+    tile = labels_tile(Contents({"facts": facts, "settings": settings}, tables, {}))
+    assert (tile.value, tile.words) == ("76.9%", f"{says.replace('10', '13')}; 3 not certain")
 
 
 def test_the_first_screen_says_how_many_known_answers_the_labels_give():
@@ -309,7 +353,11 @@ def test_the_verdict_tells_of_certainty_where_there_is_a_label_model(votes, star
 
 
 def test_an_item_is_named_with_its_task_where_there_are_several():
-    doubtful = pa.table({"task": ["verbs", "nouns"], "item": ["254", "829"]})
+    rows = [
+        {"task": "verbs", "item": "254", "tally": "2 to 2", "reasons": "uncertain, split votes"},
+        {"task": "nouns", "item": "829", "tally": None, "reasons": "uncertain, one judge"},
+    ]
+    doubtful = pa.Table.from_pylist(rows)
     manifest = {"version": "v0001", "parent": None}
     for kinds, names, item in (
         ({"verbs": "categorical"}, ["254", "829"], "254"),
@@ -323,7 +371,9 @@ def test_an_item_is_named_with_its_task_where_there_are_several():
         )  # fmt: skip
         of_release.labelled, of_release.anonymous_votes, of_release.n_scores = {}, {}, 2
         of_release.facts["fates"] = {"used": 4}
-        assert [name for name, _ in labels_tile(of_release).first] == names
+        first = labels_tile(of_release).first
+        assert [one.name for one in first] == names
+        assert [one.why for one in first] == ["votes 2 to 2", "uncertain, one judge"]
         assert f"annot trace c.yaml {item} " in next_commands(of_release)[0]
 
 
@@ -350,7 +400,7 @@ def test_whoever_looks_random_and_counts_is_looked_at_before_those_dropped():
         row | {"judge": "a", "dropped": True, "random": True},
         row | {"judge": "b", "dropped": False, "random": True},
     ]
-    assert [name for name, _ in judges_tile(judges_alone(rows)).first] == ["b", "a"]
+    assert [one.name for one in judges_tile(judges_alone(rows)).first] == ["b", "a"]
 
 
 def test_the_model_that_agrees_least_with_people_is_named():
@@ -421,12 +471,12 @@ def test_who_looks_random_is_counted_and_linked_where_judges_have_no_verdicts(tm
     assert {row["verdict"] for row in contents.judges} == {"untested"}
     tile = judges_tile(contents)
     assert tile.words == "of 4 judges; 1 looks random"
-    assert [name for name, _ in tile.first] == ["odd"]
+    assert [one.name for one in tile.first] == ["odd"]
     html = html_of(use, contents)
-    assert f'<a href="#{tile.first[0][1]}"' in html
+    assert f'<a href="#{tile.first[0].anchor}"' in html
     assert "Usable with care:</strong> 1 of 4 judges looks random; x leads y" in html
     rows = html_of(judges_section, contents)
-    assert f'id="{tile.first[0][1]}"' in rows
+    assert f'id="{tile.first[0].anchor}"' in rows
     assert ">looks random</td>" in rows  # what the verdict counts, as a search finds it
 
 
@@ -444,7 +494,7 @@ def test_scores_without_controls_name_who_agrees_no_better_than_chance(tmp_path)
     contents = contents_of(built)
     gate = {check["name"]: check for check in contents.manifest["checks"]}["inconsistent_judges"]
     assert gate["value"] == 1
-    assert [name for name, _ in judges_tile(contents).first] == ["odd"]
+    assert [one.name for one in judges_tile(contents).first] == ["odd"]
     tiles = [judges_tile(contents)]
     assert "1 of 4 judges looks random" in verdict(contents, tiles)["reasons"]
     gate["value"] = 0  # the gate asks for more items than they share

@@ -27,13 +27,13 @@ from annot_pipeline.report.release_figures import (
     most_frequent_reason,
 )
 from annot_pipeline.report.render import in_words, interval, number, without_rounding
-from annot_pipeline.report.sections.changes import changed_rows
+from annot_pipeline.report.sections.changes import changes as section_of_changes
 from annot_pipeline.report.sections.judges import judge_anchors
 from annot_pipeline.storage.candidates import candidate_steps
 
 FEW = 3
 """Systems and tasks that are named; of more, the number is told."""
-MOST_WARNINGS, MOST_DETAIL = 3, 200
+MOST_WARNINGS, MOST_DETAIL = 3, 150
 """Warnings that are shown, and characters of what each names."""
 FEW_CERTAIN = 0.5
 """Share of labels that are certain or decided below which the verdict says so first."""
@@ -44,10 +44,19 @@ REFERENCE = re.compile(r"(?<![a-z])(refs?|references?|human)(?![a-z])", re.IGNOR
 Row = dict[str, Any]
 
 
+class Look(NamedTuple):
+    """What to look at first: its name, where it stands, and in two or three words why."""
+
+    name: str
+    anchor: str
+    why: str = ""
+
+
 class Tile(NamedTuple):
     """A figure of the first screen: what it is, its value, words on it, and where more is.
 
-    Then what it says for the verdict, and what to look at first, each with where it stands.
+    Then what it says for the verdict, what to look at first, under which words, and how many more
+    there are.
     """
 
     name: str
@@ -55,7 +64,9 @@ class Tile(NamedTuple):
     words: str
     anchor: str
     sentence: str = ""
-    first: Sequence[tuple[str, str]] = ()
+    first: Sequence[Look] = ()
+    lead: str = "Look first at"
+    n_more: int = 0
 
 
 def header(contents: Contents) -> dict[str, Any]:
@@ -188,8 +199,9 @@ def labels_tile(contents: Contents) -> Tile:
     doubtful = contents.tables["doubtful_items"].slice(0, FEW).to_pylist()
     several = len(contents.facts["kinds"]) > 1
     first = [
-        (f"{row['task']}/{row['item']}" if several else row["item"],
-         quote(f"item={row['task']}/{row['item']}")) for row in doubtful
+        Look(f"{row['task']}/{row['item']}" if several else row["item"],
+             quote(f"item={row['task']}/{row['item']}"),
+             f"votes {row['tally']}" if row["tally"] else row["reasons"]) for row in doubtful
     ]  # fmt: skip
     anchor = "doubt" if first else "certainty" if labels.n else "records"
     n_labels = counted(labels.n, "label")
@@ -202,6 +214,8 @@ def labels_tile(contents: Contents) -> Tile:
                 f"; {labels.decided:,} decided by experts, {labels.against:,} against the model"
             )
         name = f"Labels {certain}" if labels.decided else "Labels that are certain"
+        if n_open := labels.n - labels.certain - labels.decided:
+            words += f"; {n_open:,} not certain"
         figures = [own for own in accuracies(contents.label_counts) if own.which == "all"]
         sentence = f"{share} of {n_labels} {certain}"
         if n_known := sum(own.n for own in figures):
@@ -258,7 +272,7 @@ def judges_tile(contents: Contents) -> Tile:
     sentence = "; ".join(filter(None, (sentence, models)))
     first = [judge for group in (random, dropped) for judge in anchors if judge in group][:FEW]
     return Tile("Judges who count", f"{len(names - dropped):,}", words, "judges", sentence,
-                [(judge, anchors[judge]) for judge in first])  # fmt: skip
+                [Look(judge, anchors[judge]) for judge in first])  # fmt: skip
 
 
 def _least_agreeing(contents: Contents) -> str:
@@ -282,10 +296,24 @@ def changes_tile(contents: Contents) -> Tile:
     words += [counted(m, f"{k} judgment") for k in kinds if (m := changes.get(f"{k}_judgments"))]
     words = words or ["other settings" if changes.get("settings_changed") else "other changes"]
     sentence = words[0] if n else ""
-    if contents.previous and contents.tables["system_rankings"].num_rows:
-        n_ranks = changed_rows(contents.previous, contents.tables)["ranks"]["n"]
+    compared = contents.previous and section_of_changes(contents)["tables"]
+    if compared and contents.tables["system_rankings"].num_rows:
+        n_ranks = compared["ranks"]["n"]
         words.append(f"{counted(n_ranks, 'rank')} changed" if n_ranks else "no rank changed")
-    return Tile(name, words[0], ", ".join(words[1:]), "changes", sentence)
+    labels = compared["labels"]["rows"] if compared else []
+    first = [
+        Look(row["item"], "changed-labels",
+             f"{_turned(row)}, {' or '.join(row['causes']) or 'cause: see annot diff'}")
+        for row in labels[:FEW]
+    ]  # fmt: skip
+    return Tile(name, words[0], ", ".join(words[1:]), "changes", sentence, first, "Changed",
+                compared["labels"]["n"] - len(first) if compared else 0)  # fmt: skip
+
+
+def _turned(row: Row) -> str:
+    """Return a label before and now; where it is the same, who decided it."""
+    name = "label" if row["label_old"] != row["label"] else "source"
+    return f"{shorten(str(row[f'{name}_old']), 30)} to {shorten(str(row[name]), 30)}"
 
 
 def winner_tile(contents: Contents) -> Tile:
