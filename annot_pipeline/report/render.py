@@ -230,6 +230,7 @@ def _pages() -> Environment:
         "MOST_TASKS": MOST_TASKS, "NUMBERS": NUMBERS, "SHOWN_ROWS": SHOWN_ROWS, "WORDS": WORDS,
         "by_field": by_field, "constant_columns": constant_columns, "counted": counted,
         "filled": filled, "interval": interval, "without_constants": without_constants,
+        "written": number,
     }  # fmt: skip
     return environment
 

@@ -33,6 +33,7 @@ from annot_pipeline.report.sections.use import (
     winner_tile,
     worst_first,
 )
+from annot_pipeline.report.sections.warned_judges import fate, warned_judges
 from tests.conftest import build_file
 from tests.report.report_pages import (
     LABEL_CHANGE,
@@ -80,18 +81,26 @@ def test_the_first_is_named_with_its_lead_and_whoever_is_not_shown_to_be_worse()
     three = ranked("t", ("a", 1, 1), ("b", 2, 1), ("c", 3, 3))
     third = pair("t", "c", "a", -9, beats=False)
     tile = winner_tile(contents(three, [pair("t", "b", "a", -2.5, beats=False), third]))
-    assert (tile.value, tile.anchor) == ("a", "rankings")
-    assert tile.words == "2.500 points (1.500 to 3.500) ahead of b; b is not shown to be worse"
-    assert tile.sentence == (
-        "a leads b by 2.500 points (1.500 to 3.500), 1 of 2 other systems is not shown to be worse"
-    )
+    assert (tile.value, tile.anchor) == ("No clear winner", "rankings")
+    ahead = "first: a, 2.500 points (1.500 to 3.500) ahead of b"
+    assert tile.words == f"{ahead}; b is not shown to be worse"
+    assert tile.sentence == "no clear winner, a is first"
     these = {"reason": "intervals speak of these judges only"}
     tile = winner_tile(contents(three, [pair("t", "b", "a", -2.5, beats=False) | these, third]))
     assert tile.words.endswith("; intervals speak of these judges only")
-    assert tile.sentence.endswith(", intervals speak of these judges only")
     tile = winner_tile(contents(three, [pair("t", "b", "a", -0.5, beats=False), third]))
     assert "perhaps by chance" in tile.words
-    assert "perhaps by chance" in tile.sentence
+
+
+@pytest.mark.parametrize("n", [4, 5])
+def test_of_many_that_are_not_shown_to_be_worse_the_number_is_told(n):
+    names = [f"s{k}" for k in range(n)]
+    rows = ranked("t", ("command", 1, 1), *((name, 2, 1) for name in names), ("z", 9, 9))
+    pairs = [pair("t", name, "command", -2.5, beats=False) for name in [*names, "z"]]
+    tile = winner_tile(contents(rows, pairs))
+    assert tile.words.endswith(f"; {n} of {n + 1} others are not shown to be worse")
+    assert tile.words.startswith('first: "command", 2.500 points')
+    assert tile.sentence == 'no clear winner, "command" is first'
 
 
 def test_pairs_that_were_not_tested_are_told_apart():
@@ -100,21 +109,19 @@ def test_pairs_that_were_not_tested_are_told_apart():
     untested = {"ci_low": None, "ci_high": None, "reason": "too few judges"}
     pairs = [pair("t", name, "a", -2.5, beats=False) for name in "bcd"]
     tile = winner_tile(contents(four, [pairs[0] | untested, *pairs[1:]]))
-    assert tile.sentence == (
-        "a leads b by 2.500 points, not tested (too few judges), 1 of 2 other systems tested is "
-        "not shown to be worse, 1 not tested (too few judges)"
-    )
-    assert tile.words.split("; ")[1:] == [
-        "c is not shown to be worse", "1 not tested (too few judges)"
+    assert tile.words.split("; ") == [
+        "first: a, 2.500 points ahead of b, not tested (too few judges)",
+        "c is not shown to be worse", "1 not tested (too few judges)",
     ]  # fmt: skip
     tile = winner_tile(contents(four, [pairs[0], pairs[1] | untested, pairs[2]]))
-    assert "a leads b by 2.500 points (1.500 to 3.500), 1 of 2 other systems" in tile.sentence
+    assert tile.words.startswith("first: a, 2.500 points (1.500 to 3.500) ahead of b; b is not")
     tile = winner_tile(contents(four, [row | untested for row in pairs]))
-    assert "by chance" not in tile.sentence
-    assert tile.value == "a"
+    assert "by chance" not in tile.words
+    assert tile.value == "No clear winner"
     three = ranked("t", ("a", 1, 1), ("b", 2, 2), ("d", 4, 4))
     tile = winner_tile(contents(three, [pairs[0], pairs[2] | untested]))
     assert "better than all others tested; 1 not tested (too few judges)" in tile.words
+    assert (tile.value, tile.sentence) == ("a", "a is better than all others tested")
 
 
 def test_nobody_wins_where_no_system_is_shown_to_be_worse():
@@ -127,10 +134,23 @@ def test_nobody_wins_where_no_system_is_shown_to_be_worse():
         for row in ranked("t", ("c", 1, None), ("b", 2, None), ("a", 3, None))
     ]
     tile = winner_tile(contents([*rows, *others], pairs))
-    assert tile.value == "undecided"
-    assert tile.sentence == (
-        "no system is shown to be worse than a, the first, a is first by 1 of 3 methods, c by 2"
+    assert tile.value == "No clear winner"
+    assert tile.words == (
+        "first: a, 110.0 points (109.0 to 111.0) ahead of b; no other system is shown to be worse; "
+        "a is first by 1 of 3 methods, c by 2"
     )
+    first = "no clear winner, a is first, a is first by 1 of 3 methods, c by 2"
+    assert tile.sentence == first
+
+
+def test_a_first_without_tests_has_not_won():
+    tile = winner_tile(contents(ranked("t", ("a", 1, None), ("b", 2, None))))
+    assert (tile.value, tile.words) == ("No clear winner", "first: a; without tests")
+    several = [*ranked("t", ("a", 1, None), ("b", 2, None)), *ranked("u", ("a", 1, 1), ("b", 2, 2))]
+    tile = winner_tile(contents(several))
+    assert [(one.name, one.why) for one in tile.first] == [
+        ("a in u", ""), ("a in t", "first, without tests")
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -182,7 +202,7 @@ def test_the_labels_that_changed_are_named_with_what_can_have_changed_them(label
 def test_a_long_name_is_cut_in_its_middle_not_where_it_differs():
     page = {"level": "pass", "start": "Usable", "reasons": "r", "n_labels": 1, "n_scores": 0,
             "n_systems": 0, "n_votes": 0, "n_used": 1, "n_judges": 1, "n_measured": 0, "note": "",
-            "warnings": [], "commands": []}  # fmt: skip
+            "warnings": [], "fates": {}, "commands": []}  # fmt: skip
     name = "good_enough/segment-104/of a long document/system-1"
     tile = Tile("Labels", "1", "", "doubt", "", [Look(name, "a", "votes 2 to 2")])
     shown = section_html("use", page | {"tiles": [tile]})
@@ -239,19 +259,35 @@ def test_a_system_named_as_a_reference_does_not_win_without_a_word(name, is_said
     of_two = [*two, *ranked("u", ("a", 1, 1), ("b", 2, 2))]
     several = winner_tile(contents(of_two, pairs))
     for tile in (one, several):
-        assert ("by its name a reference" in tile.sentence) is is_said
-        assert ("by its name a reference" in tile.words) is is_said
+        words = [tile.words, *(one.why for one in tile.first)]
+        assert any("by its name a reference" in text for text in words) is is_said
+    assert ("by its name a reference" in one.sentence) is is_said
     assert one.value == name, "a note would be cut there"
 
 
 def test_of_several_tasks_only_clear_winners_are_told():
-    rows = [*ranked("t", ("a", 1, 1), ("b", 2, 1)), *ranked("u", ("b", 1, 1), ("a", 2, 2))]
-    tile = winner_tile(contents(rows))
-    assert (tile.value, tile.words) == (
-        "1 of 2 tasks",
-        "have a system better than all others. First: b in u, a in t (tied with 1)",
-    )  # fmt: skip
-    assert tile.sentence == "1 of 2 tasks have a system better than all others, first b in u"
+    t, u = ranked("t", ("a", 1, 1), ("b", 2, 1)), ranked("u", ("b", 1, 1), ("a", 2, 2))
+    tile = winner_tile(contents([*t, *u]))
+    only = "better than all others; 1 other task without a clear winner"
+    assert (tile.value, tile.words) == ("b in u", only)
+    firsts = [("b in u", ""), ("a in t", "b is not shown to be worse")]
+    assert [(one.name, one.why) for one in tile.first] == firsts
+    assert tile.sentence == "a clear winner in 1 of 2 tasks"
+    s = ranked("s", ("a", 1, 1), ("b", 2, 2))
+    tile = winner_tile(contents([*s, *t, *u, *ranked("v", ("a", 1, 1), ("b", 2, 1), ("c", 3, 1))]))
+    better = "have a system better than all others"
+    assert (tile.value, tile.words, tile.n_more) == ("2 of 4 tasks", better, 1)
+    assert [one.name for one in tile.first] == ["a in s", "b in u", "a in t"]
+
+
+def test_no_clear_winner_in_any_task_is_the_headline():
+    many = ranked("v", ("a", 1, 1), ("b", 2, 1), ("c", 3, 1))
+    tile = winner_tile(contents([*ranked("t", ("a", 1, 1), ("b", 2, 1)), *many]))
+    assert (tile.value, tile.words) == ("No clear winner", "in 2 tasks")
+    assert [one.why for one in tile.first] == [
+        "b is not shown to be worse", "2 others are not shown to be worse"
+    ]  # fmt: skip
+    assert tile.sentence == "no clear winner in 2 tasks"
 
 
 @pytest.mark.parametrize(
@@ -381,7 +417,7 @@ def test_no_judge_is_cleared_of_answers_at_random_where_none_could_be_tested():
     row = {"judge": "a", "dropped": False, "accuracy": 0.6, "chance_accuracy": 0.5,
            "random": False, "n_judgments": 900}  # fmt: skip
     for verdict_, words in (
-        ("undetermined", "none was dropped"), ("passed", "none was dropped; none looks random")
+        ("undetermined", "none was left out"), ("passed", "none was left out; none looks random")
     ):  # fmt: skip
         rows = [row | {"judge": judge, "verdict": verdict_} for judge in "ab"]
         assert judges_tile(judges_alone(rows)).words == words
@@ -391,7 +427,76 @@ def judges_alone(rows: list[dict[str, Any]], *models: tuple[str, str, float | No
     """Return a release of judges, and of models with what they are compared with, and kappa."""
     validated = [dict(zip(("judge", "reference", "kappa"), model, strict=True)) for model in models]
     table = pa.Table.from_pylist(validated, GOLD["judge_validation"].schema)
-    return SimpleNamespace(used_judges=rows, judges=rows, tables={"judge_validation": table})
+    rows = [{"task": "t"} | row for row in rows]
+    return SimpleNamespace(
+        used_judges=rows, judges=rows, tables={"judge_validation": table}, facts={},
+        manifest={"checks": []},
+    )  # fmt: skip
+
+
+def gate(name: str, question: str, value: float, detail: str = "") -> dict[str, Any]:
+    return {"name": name, "level": "warn", "value": value, "error": None, "table": "judge_tests",
+            "question": question, "detail": detail, "unchecked": ""}  # fmt: skip
+
+
+def warned_release(checks: list[dict[str, Any]], facts: dict[str, Any], *dropped: str) -> Any:
+    """Return a release of judges a to e, of whom some were left out."""
+    row = {"accuracy": 0.6, "chance_accuracy": 0.5, "n_judgments": 900, "random": False}
+    rows = [
+        row | {"judge": judge, "dropped": judge in dropped, "hurried_share": 0.6 * (judge in "ab"),
+               "verdict": "failed" if judge in dropped else "passed"}
+        for judge in "abcde"
+    ]  # fmt: skip
+    release = judges_alone(rows)
+    release.facts, release.manifest = facts, {"checks": checks}
+    return release
+
+
+@pytest.mark.parametrize(
+    ("dropped", "says"),
+    [("", "all 3 still counted"), ("abc", "all 3 left out"), ("ab", "2 left out, 1 still counted")],
+)
+def test_a_warning_says_whether_its_judges_count(dropped, says):
+    """By the column of the table of judges, whatever the gate's words are."""
+    checks = [gate("careless_judges", "number of judges who were left out", 3)]
+    careless = {"chance": ["a", "b"], "constant": ["c"]}
+    release = warned_release(checks, {"careless_judges": careless}, *dropped)
+    names = warned_judges(release, checks)["careless_judges"]
+    assert names == {"a": "looks random", "b": "looks random", "c": "one answer only"}
+    assert fate(release, names) == says.replace("all 3", "all")
+
+
+def test_who_is_warned_of_is_known_from_counts_or_one_by_one():
+    checks = [
+        gate("hurried_judges", "number of judges with", 2, "t a (60% below 3 s), t x and 7 more"),
+        gate("undeclared_models", "number of judges", 1, "d (family openai, 26.6% of all records)"),
+        gate("one_sided_judges", "number of judges", 9, "t a (a 21 times), t b and 7 more"),
+        gate("failed_labels", "share of answers", 0.3, "2 judges"),
+        gate("rejected", "number of records", 2, "a, b"),
+    ]
+    release = warned_release(checks, {"failed_judges": {"chance": ["a", "b"]}}, "a", "b")
+    by_gate = warned_judges(release, checks)
+    assert by_gate == {
+        "hurried_judges": {"t a": "answers fast", "t b": "answers fast"},
+        "undeclared_models": {"d": "named like a model"},
+        "failed_labels": {"a": "failed a test", "b": "failed a test"},
+    }
+    assert {name: fate(release, names) for name, names in by_gate.items()} == {
+        "hurried_judges": "all left out", "undeclared_models": "still counted",
+        "failed_labels": "all left out",
+    }  # fmt: skip
+    first = judges_tile(release).first
+    assert [(one.name, one.why) for one in first] == [
+        ("d", "named like a model"), ("a", "failed a test, left out"),
+        ("b", "failed a test, left out"),
+    ]  # fmt: skip
+
+
+def test_files_in_warnings_have_no_folders_and_items_stay_whole():
+    detail = "ru-en: '18/Online-A.9': 2 answers, first in ../wmt22/raw.tsv.gz row 2; ../../x.csv"
+    [shown] = open_gates([gate("repeated", "number of pairs", 1, detail)])["warnings"]
+    says = "ru-en: '18/Online-A.9': 2 answers, first in raw.tsv.gz row 2; x.csv"
+    assert shown["detail"] == says
 
 
 def test_whoever_looks_random_and_counts_is_looked_at_before_those_dropped():
@@ -470,11 +575,11 @@ def test_who_looks_random_is_counted_and_linked_where_judges_have_no_verdicts(tm
     contents = contents_of(build_into(tmp_path, {"a.csv": csv_text(rows)}, document))
     assert {row["verdict"] for row in contents.judges} == {"untested"}
     tile = judges_tile(contents)
-    assert tile.words == "of 4 judges; 1 looks random"
+    assert tile.words == "of 4 judges; 1 looks random, still counted"
     assert [one.name for one in tile.first] == ["odd"]
     html = html_of(use, contents)
     assert f'<a href="#{tile.first[0].anchor}"' in html
-    assert "Usable with care:</strong> 1 of 4 judges looks random; x leads y" in html
+    assert "Usable with care:</strong> 1 of 4 judges looks random, still counted; " in html
     rows = html_of(judges_section, contents)
     assert f'id="{tile.first[0].anchor}"' in rows
     assert ">looks random</td>" in rows  # what the verdict counts, as a search finds it

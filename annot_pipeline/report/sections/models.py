@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from annot_pipeline.contracts import share_text
-from annot_pipeline.errors import counted
 from annot_pipeline.report.contents import Contents
 from annot_pipeline.report.figures.agreement_intervals import agreement_svg
 from annot_pipeline.report.release_figures import Drawn
-from annot_pipeline.report.render import in_words, interval, number
+from annot_pipeline.report.render import in_words, interval
 
 MOST_MODELS = 60
 """Models and tasks with a page each; the first by task and name."""
@@ -118,81 +116,8 @@ def _pages(
         [change] = drift.get(key, [None])[-1:]
         pages.append({
             "title": f"{key[1]}, {key[0]}",
-            "facts": [
-                *_identity(judge), *_validated(by_model[key]), *_biases(bias.get(key)),
-                *_drift(change), *_cost(judge, costs.get(key, ())),
-            ],
+            "judge": judge, "validated": by_model[key], "bias": bias.get(key), "drift": change,
+            "costs": costs.get(key, ()),
             "answers": confusions.get(key, ()),
         })  # fmt: skip
     return pages
-
-
-Fact = tuple[str, str, str]
-
-
-def _identity(judge: Row) -> list[Fact]:
-    names = ("model", "family", "version", "prompt_hash", "temperature")
-    facts = [
-        (in_words(name), str(value), "") for name in names if (value := judge.get(name)) is not None
-    ]
-    return [*facts, ("judgments", number(judge.get("n_judgments"), "count"), "")]
-
-
-def _validated(rows: Sequence[Row]) -> list[Fact]:
-    facts: list[Fact] = []
-    for row in rows:
-        against = f"({row['reference']}, {counted(row['n_items'], 'item')})"
-        facts += [
-            (f"{in_words(name)} {against}", number(row[name]),
-             interval(row.get(f"{name}_low"), row.get(f"{name}_high")))
-            for name in (
-                "agreement", "human_agreement", "kappa", "human_kappa", "bias", "error",
-                "human_error", "correlation", "rank_correlation", "human_correlation",
-                "pairwise_accuracy", "soft_pairwise_accuracy", "winning_rate",
-                "advantage_probability",
-            )
-            if row[name] is not None
-        ]  # fmt: skip
-        if row["reason"]:
-            facts.append((f"note {against}", "", row["reason"]))
-    return facts
-
-
-def _biases(row: Row | None) -> list[Fact]:
-    if row is None:
-        return []
-    shares = [
-        ("first shown wins", row["first_shown_share"], f"{row['n_decided']:,} decided"),
-        ("same answer in both orders", row["consistency"], f"{row['n_both_orders']:,} pairs"),
-        ("longer text wins", row["longer_share"], f"{row['n_lengths']:,} with lengths"),
-        ("own family wins", row["own_family_share"], f"{row['n_own_family']:,} comparisons"),
-    ]
-    facts = [(name, share_text(value), note) for name, value, note in shares if value is not None]
-    for name, what in (
-        ("order_effect", "order effect, log odds"), ("length_effect", "length effect, log odds"),
-        ("own_family_preference", "own family, beyond people"),
-    ):  # fmt: skip
-        if row[name] is not None:
-            facts.append(
-                (what, number(row[name]), interval(row[f"{name}_low"], row[f"{name}_high"]))
-            )
-    return facts
-
-
-def _drift(row: Row | None) -> list[Fact]:
-    if row is None or not row["released_items"] or not row["new_items"]:
-        return []
-    items = f"{row['new_items']:,} new items, {row['released_items']:,} of the release before"
-    ends = interval(row["change_low"], row["change_high"])
-    note = ", ".join(filter(None, (ends, items)))
-    return [("drift of agreement with people", number(row["change"]), note)]
-
-
-def _cost(judge: Row, costs: Sequence[Row]) -> list[Fact]:
-    facts = [
-        ("cost of a judgment", f"{row['paid'] / row['n_paid']:.6g} {row['currency'] or ''}".strip(),
-         f"{row['n_paid']:,} with a reward")
-        for row in costs
-    ]  # fmt: skip
-    seconds = judge.get("seconds_per_judgment")
-    return facts + ([("seconds per judgment", number(seconds), "")] if seconds is not None else [])

@@ -29,6 +29,7 @@ from annot_pipeline.report.release_figures import (
 from annot_pipeline.report.render import in_words, interval, number, without_rounding
 from annot_pipeline.report.sections.changes import changes as section_of_changes
 from annot_pipeline.report.sections.judges import judge_anchors
+from annot_pipeline.report.sections.warned_judges import fate, warned_judges
 from annot_pipeline.storage.candidates import candidate_steps
 
 FEW = 3
@@ -38,9 +39,12 @@ MOST_WARNINGS, MOST_DETAIL = 3, 150
 FEW_CERTAIN = 0.5
 """Share of labels that are certain or decided below which the verdict says so first."""
 LONGEST_NAME = 60
+FOLDERS = re.compile(r"(?<![^\s,;:'])(?:\.\.?/)+(?:[^\s,;:']+/)*")
+"""Folders of a file outside of the campaign's: its name says which it is."""
 REFERENCE = re.compile(r"(?<![a-z])(refs?|references?|human)(?![a-z])", re.IGNORECASE)
 """Names of systems that are references, as evaluations write them."""
 
+NO_WINNER, NOT_WORSE = "No clear winner", "not shown to be worse"
 Row = dict[str, Any]
 
 
@@ -91,6 +95,7 @@ def use(contents: Contents) -> dict[str, Any]:
         "tiles": tiles,
         "note": model_note(contents.facts["used_judges"]),
         **open_gates(contents.manifest["checks"]),
+        "fates": {gate: fate(contents, names) for gate, names in _warned(contents).items()},
         "commands": next_commands(contents),
     }
 
@@ -102,12 +107,16 @@ def open_gates(checks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "warnings": [
             {"level": check["level"], "name": check["name"], "statement": _measured(check),
-             "detail": shorten(check["detail"], MOST_DETAIL, placeholder=" …")}
+             "detail": shorten(FOLDERS.sub("", check["detail"]), MOST_DETAIL, placeholder=" …")}
             for check in in_order[:MOST_WARNINGS]
         ],
         "n_more": len(in_order) - MOST_WARNINGS,
         "counts": ", ".join(counted(n, LEVELS[level]) for level, n in levels.items()),
     }  # fmt: skip
+
+
+def _warned(contents: Contents) -> dict[str, dict[str, str]]:
+    return warned_judges(contents, worst_first(contents.manifest["checks"]))
 
 
 def _measured(check: Mapping[str, Any]) -> str:
@@ -256,23 +265,41 @@ def judges_tile(contents: Contents) -> Tile:
     random = {row["judge"] for row in rows if _is_doubted(row)} - dropped
     failed = {row["judge"] for row in rows if row["verdict"] == "failed"} & random
     suspected = {row["judge"] for row in rows if row.get("suspected")} & random - failed
-    look = "looks random" if len(random - failed - suspected) == 1 else "look random"
-    groups = ((dropped, "dropped by a test"), (failed, "failed a test, not dropped"),
-              (suspected, "suspected"), (random - failed - suspected, look))  # fmt: skip
+    n_random = len(random - failed - suspected)
+    look = f"look{'s' * (n_random == 1)} random, still counted"
+    groups = ((dropped, "left out by a test"), (failed, "failed a test, still counted"),
+              (suspected, "suspected, still counted"),
+              (random - failed - suspected, look))  # fmt: skip
     concerns = [f"{len(group):,} {words}" for group, words in groups if group]
     tested = any(row["verdict"] != "untested" for row in rows)
     verdicts = [row["verdict"] for row in rows if row["accuracy"] is not None]
     is_clear = not random and len(names) > 1 and any(v != "undetermined" for v in verdicts)
     clear = f"none {'of the others ' * bool(dropped)}looks random" * is_clear
     n_judges = counted(len(names), "judge")
-    begin = f"of {n_judges}" if concerns else f"none was {'dropped' if tested else 'tested'}"
+    begin = f"of {n_judges}" if concerns else f"none was {'left out' if tested else 'tested'}"
     models = _least_agreeing(contents)
     words = "; ".join(filter(None, (begin, *concerns, clear, models)))
     sentence = "; ".join(concerns).replace(" ", f" of {n_judges} ", 1)
     sentence = "; ".join(filter(None, (sentence, models)))
-    first = [judge for group in (random, dropped) for judge in anchors if judge in group][:FEW]
-    return Tile("Judges who count", f"{len(names - dropped):,}", words, "judges", sentence,
-                [Look(judge, anchors[judge]) for judge in first])  # fmt: skip
+    whys: dict[str, str] = {}
+    judge_of = {f"{row['task']} {row['judge']}": row["judge"] for row in rows}
+    for names_of_gate in _warned(contents).values():
+        for key, why in names_of_gate.items():
+            whys.setdefault(judge_of.get(key, key), why)
+    for row in sorted(rows, key=lambda row: [*anchors, row["judge"]].index(row["judge"])):
+        why = "failed a test" if row["verdict"] == "failed" else "looks random"
+        if _is_doubted(row) or row["dropped"]:
+            whys.setdefault(row["judge"], "suspected" if row.get("suspected") else why)
+    first = sorted((judge for judge in whys if judge in anchors), key=dropped.__contains__)[:FEW]
+    looks = [Look(j, anchors[j], whys[j] + ", left out" * (j in dropped)) for j in first]
+    return Tile(
+        "Judges who count",
+        f"{len(names - dropped):,}",
+        words,
+        "judges",
+        sentence,
+        looks,
+    )
 
 
 def _least_agreeing(contents: Contents) -> str:
@@ -326,65 +353,77 @@ def winner_tile(contents: Contents) -> Tile:
     ]
     if not leaders:
         return _agreement_tile(contents)
-    if len(leaders) > 1:
-        firsts = []
-        for task, rows in leaders:
-            n_tied = len(best_systems(rows)[0]) - 1
-            tie = f"tied with {n_tied:,}" if n_tied else ""
-            agreement = contents.headline(task)
-            tie = "agreement by chance" if agreement and agreement["value"] <= 0 else tie
-            name = f"{_named(rows[0]['system'])} in {task}"
-            firsts.append((tie, name, _lead(contents, rows)[0]))
-        firsts.sort(key=lambda first: first[0] != "")
-        value = f"{sum(not tie for tie, _, _ in firsts):,} of {len(leaders):,} tasks"
-        names = [f"{name}{f' ({tie})' * bool(tie)}" for tie, name, _ in firsts]
-        tie, name, lead = firsts[0]
-        sentence = ", ".join(filter(None, (name, lead and f"by {lead}", tie)))
-        better = "have a system better than all others"
-        return Tile("Winner", value, f"{better}. First: {first_of(names, FEW)}", "rankings",
-                    f"{value} {better}, first {sentence}")  # fmt: skip
-    return _first_of_one_task(contents, *leaders[0])
+    if len(leaders) == 1:
+        return _first_of_one_task(contents, *leaders[0])
+    clear, others = [], []
+    for task, rows in leaders:
+        is_clear, why = _first_of_task(contents, task, rows)
+        name = f"{quoted(rows[0]['system'])} in {quoted(task)}"
+        (clear if is_clear else others).append(Look(name, "rankings", why))
+    in_tasks = f"in {len(leaders):,} tasks"
+    sentence, value, words = f"no clear winner {in_tasks}", NO_WINNER, in_tasks
+    if clear:
+        value = clear[0].name if len(clear) == 1 else f"{len(clear):,} of {len(leaders):,} tasks"
+        words = "have a system better than all others"
+        if len(clear) == 1:
+            rest = counted(len(leaders) - 1, "other task")
+            words = f"better than all others; {rest} without a clear winner"
+        sentence = f"a clear winner {in_tasks.replace(' ', f' {len(clear):,} of ', 1)}"
+    first = [*clear, *others][:FEW]
+    return Tile("Winner", value, words, "rankings", sentence, first, "First:",
+                len(leaders) - len(first))  # fmt: skip
+
+
+def _first_of_task(contents: Contents, task: str, rows: list[Row]) -> tuple[bool, str]:
+    """Return whether the first system of one of several tasks is shown to be the best, and why."""
+    best, which = best_systems(rows)
+    name, agreement = rows[0]["system"], contents.headline(task)
+    others = [quoted(system) for system in best if system != name]
+    lead = _lead(contents, rows)[0]
+    is_clear, why = "not shown" in which, f"by {lead}" if lead else ""
+    if agreement and agreement["value"] <= 0:
+        is_clear, why = False, "judges agree only by chance"
+    elif others:
+        who = f"{len(others):,} others are" if len(others) > 1 else f"{others[0]} is"
+        is_clear, why = False, f"{who} {NOT_WORSE}"
+    return is_clear, "; ".join(filter(None, (why if "not shown" in which else which, _note(name))))
 
 
 def _first_of_one_task(contents: Contents, task: str, rows: list[Row]) -> Tile:
-    """Return who leads a task; undecided where no system is shown to be worse than the first."""
+    """Return who leads a task; no clear winner where another is not shown to be worse."""
     best, which = best_systems(rows)
-    name, second = rows[0]["system"], rows[1]["system"]
+    name, second = rows[0]["system"], quoted(rows[1]["system"])
     ahead, perhaps = _lead(contents, rows)
     behind = differences_to_first(rows, contents.tables["system_comparisons"])
     untested = [row | own for own, row in zip(behind, rows, strict=False) if own["ci_low"] is None]
     no_test = {name, *(row["system"] for row in untested)}
-    rest = [system for system in best if system not in no_test]
+    rest = [quoted(system) for system in best if system not in no_test]
+    of_tested = " tested" * bool(untested)
+    is_clear = len(best) == 1 and "not shown" in which
+    words = [f"{ahead} ahead of {second}{perhaps}" if ahead else "", _note(name)]
+    if not is_clear:
+        words[0] = ", ".join(filter(None, (f"first: {quoted(name)}", words[0])))
     n_tested = len(rows) - 1 - len(untested)
-    is_open = 0 < n_tested == len(rest)
-    sentences = [f"{_named(name)} leads {second}{' by ' * bool(ahead)}{ahead}{perhaps}"]
-    tile_words = [f"{ahead} ahead of {second}{perhaps}"] if ahead else []
-    if is_open:
-        sentences = [f"no system is shown to be worse than {_named(name)}, the first"]
-        tile_words = [*sentences]
-    elif len(best) > 1:
-        worse = f"{'is' if len(rest) == 1 else 'are'} not shown to be worse"
-        tile_words.append(f"{first_of(rest, FEW)} {worse}" if rest else "")
-        others = counted(n_tested, "other system") + " tested" * bool(untested)
-        sentences.append(f"{len(rest):,} of {others} {worse}")
-    elif which != "alone":
-        all_others = "better than all others" + " tested" * bool(untested)
-        tile_words.append(all_others if "not shown" in which else which)
-        sentences.append(tile_words[-1])
+    if len(rest) == n_tested > 1:
+        words.append(f"no other system{of_tested} is shown to be worse")
+    elif len(rest) > FEW:
+        words.append(f"{len(rest):,} of {n_tested:,} others{of_tested} are {NOT_WORSE}")
+    elif rest:
+        words.append(f"{', '.join(rest)} {'is' if len(rest) == 1 else 'are'} {NOT_WORSE}")
+    elif is_clear or "not shown" not in which:
+        words.append(f"better than all others{of_tested}" if is_clear else "without tests")
     tested = [row for row in behind[1:] if row["ci_low"] is not None]
-    more = [*filter(None, [most_frequent_reason(tested)])]
+    words += filter(None, [most_frequent_reason(tested)])
     if untested:
         why = most_frequent_reason(untested)
-        more += [f"{len(untested):,} not tested" + f" ({why})" * bool(why)]
+        words.append(f"{len(untested):,} not tested" + f" ({why})" * bool(why))
     if references := contents.task_settings(task).get("references"):
-        more.append(f"references ({first_of(references, FEW)}) do not compete")
-    more += _other_firsts(contents, task, [row["system"] for row in rows])
-    if not is_open:
-        tile_words.append(_named(name).removeprefix(name).strip(" ()"))  # the value has no room
-    words = "; ".join(filter(None, [*tile_words, *more]))
-    return Tile(
-        "First", "undecided" if is_open else name, words, "rankings", ", ".join([*sentences, *more])
-    )
+        words.append(f"references ({first_of(references, FEW)}) do not compete")
+    words += (methods := _other_firsts(contents, task, [row["system"] for row in rows]))
+    sentence = f"{quoted(name)} is better than all others{of_tested}"
+    sentence = sentence if is_clear else f"no clear winner, {quoted(name)} is first"
+    return Tile("Winner", name if is_clear else NO_WINNER, "; ".join(filter(None, words)),
+                "rankings", ", ".join(filter(None, (sentence, _note(name), *methods))))  # fmt: skip
 
 
 def _other_firsts(contents: Contents, task: str, systems: Sequence[str]) -> list[str]:
@@ -404,10 +443,15 @@ def _other_firsts(contents: Contents, task: str, systems: Sequence[str]) -> list
             f"{other} by {n:,}"]  # fmt: skip
 
 
-def _named(system: str) -> str:
-    """Return a system with what its name says, where that is a reference nobody has declared."""
-    says = " (by its name a reference: set references under tasks)"
-    return system + says * bool(REFERENCE.search(system))
+def quoted(name: str) -> str:
+    """Return a name in quotes where it is a plain word."""
+    return f'"{name}"' if len(name) > FEW and name.isalpha() and name.islower() else name
+
+
+def _note(system: str) -> str:
+    """Return what the name of a system says, where that is a reference nobody has declared."""
+    says = "by its name a reference: set references under tasks"
+    return says * bool(REFERENCE.search(system))
 
 
 def _without_references(contents: Contents, task: str, rows: list[Row]) -> list[Row]:
