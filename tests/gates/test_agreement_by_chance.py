@@ -63,7 +63,7 @@ def test_the_headline_of_a_report_is_no_green_over_no_agreement(value, level):
 
 
 def test_the_headline_of_a_report_tells_failures_from_warnings():
-    flips = {"question": "share of labels", "value": 0.25, "unchecked": ""}
+    flips = {"name": "label_flips", "question": "share of labels", "value": 0.25, "unchecked": ""}
     checks = [{"level": level, **flips} for level in ("warn", "error", "pass", "warn")]
     contents: Any = SimpleNamespace(
         manifest={"checks": checks, "changes": None, "parent": None}, facts={"kinds": {}},

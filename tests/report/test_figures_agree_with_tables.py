@@ -208,11 +208,16 @@ def test_agreement_on_the_first_screen(contents, ends):
     ]
     statistic = headlines[tasks[0]].replace("_", " ")
     tile, ends_text = winner_tile(one), row["95% interval"]
-    assert (tile.value, tile.words) == (row["value"], f"{statistic}, 95% interval {ends_text}")
+    assert (tile.value, tile.words) == (
+        row["value"],
+        f"1 is full, 0 is by chance; {statistic}, 95% interval {ends_text}",
+    )
     assert ends_text.startswith("\u22120.001 to" if ends[0] < -1e-9 else "0.000 to")
     assert f"{statistic} {row['value']} ({ends_text})" in html_of(records, one)
     assert winner_tile(many).value == row["value"]
-    assert winner_tile(many).words.startswith(f"median of {len(tasks)} tasks")
+    assert winner_tile(many).words.startswith(
+        f"1 is full, 0 is by chance; median of {len(tasks)} tasks"
+    )
 
 
 def test_agreement_of_models(contents):

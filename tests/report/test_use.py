@@ -394,7 +394,7 @@ def test_an_item_is_named_with_its_task_where_there_are_several():
         {"task": "nouns", "item": "829", "tally": None, "reasons": "uncertain, one judge"},
     ]
     doubtful = pa.Table.from_pylist(rows)
-    manifest = {"version": "v0001", "parent": None}
+    manifest = {"version": "v0001", "parent": None, "checks": []}
     for kinds, names, item in (
         ({"verbs": "categorical"}, ["254", "829"], "254"),
         ({"verbs": "categorical", "nouns": "categorical"}, ["verbs/254", "nouns/829"],
@@ -403,8 +403,10 @@ def test_an_item_is_named_with_its_task_where_there_are_several():
         of_release: Any = SimpleNamespace(
             manifest=manifest, facts={"kinds": kinds}, labelled_in_all=Labelled(0), used_judges=[],
             judges=[], campaign="c.yaml",
-            tables={"doubtful_items": doubtful, "estimates": doubtful.slice(0, 0)},
+            tables={"doubtful_items": doubtful, "estimates": doubtful.slice(0, 0),
+                    "judge_validation": doubtful.slice(0, 0)},
         )  # fmt: skip
+        of_release.headline = lambda _: None
         of_release.labelled, of_release.anonymous_votes, of_release.n_scores = {}, {}, 2
         of_release.facts["fates"] = {"used": 4}
         first = labels_tile(of_release).first
@@ -443,7 +445,7 @@ def warned_release(checks: list[dict[str, Any]], facts: dict[str, Any], *dropped
     """Return a release of judges a to e, of whom some were left out."""
     row = {"accuracy": 0.6, "chance_accuracy": 0.5, "n_judgments": 900, "random": False}
     rows = [
-        row | {"judge": judge, "dropped": judge in dropped, "hurried_share": 0.6 * (judge in "ab"),
+        row | {"judge": judge, "dropped": judge in dropped, "hurried_share": {"a": 0.6, "b": 0.7}.get(judge),
                "verdict": "failed" if judge in dropped else "passed"}
         for judge in "abcde"
     ]  # fmt: skip
@@ -476,6 +478,7 @@ def test_who_is_warned_of_is_known_from_counts_or_one_by_one():
     ]
     release = warned_release(checks, {"failed_judges": {"chance": ["a", "b"]}}, "a", "b")
     by_gate = warned_judges(release, checks)
+    assert [*by_gate["hurried_judges"]] == ["t b", "t a"], "the fastest first, as the gate has them"
     assert by_gate == {
         "hurried_judges": {"t a": "answers fast", "t b": "answers fast"},
         "undeclared_models": {"d": "named like a model"},
@@ -490,6 +493,35 @@ def test_who_is_warned_of_is_known_from_counts_or_one_by_one():
         ("d", "named like a model"), ("a", "failed a test, left out"),
         ("b", "failed a test, left out"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("system", "own"), [("GPT 4", "; by its name that of GPT 4, which is first"), ("other", "")]
+)
+def test_a_model_that_counts_as_people_is_in_the_verdict(system, own):
+    """With its family, and whether the first system is of it."""
+    question = "number of judges with the name of a language model, counted as people"
+    check = gate("undeclared_models", question, 1, "j1 (family openai, 26.6% of all records)")
+    release = contents(ranked("t", (system, 1, 1), ("b", 2, 1)))
+    release.manifest["checks"], release.manifest["changes"] = [check], None
+    tables = {**release.tables, "label_counts": pa.table({}), "judges": GOLD["judges"].empty(),
+              "preference_agreement": pa.table({"task": [], "judge": []})}  # fmt: skip
+    release.facts.update({"anonymous_votes": {}, "careless_judges": {}, "used_judges": {}})
+    says = verdict(replace(release, tables=tables), [winner_tile(release)])
+    named = "1 judge with the name of a language model, counted as people"
+    assert says["start"] == "Usable with care"
+    assert says["reasons"].startswith(f"{named} (family openai, 26.6% of all records{own}); no ")
+
+
+def test_the_first_command_shows_a_judge_who_is_warned_of_and_counts():
+    check = gate("undeclared_models", "number of judges", 1, "d (family openai, 2% of all)")
+    for dropped in ((), ("d",)):
+        release = warned_release([check], {"kinds": {}}, *dropped)
+        release.labelled_in_all, release.campaign = Labelled(0), "c.yaml"
+        release.manifest |= {"version": "v0001", "parent": None}
+        release.tables |= {"doubtful_items": pa.table({}), "estimates": pa.table({})}
+        shown = "annot items c.yaml --judge d    # what this judge answered"
+        assert (next_commands(release)[0] == shown) is (not dropped)
 
 
 def test_files_in_warnings_have_no_folders_and_items_stay_whole():

@@ -27,10 +27,6 @@ MOST_CHANGES = {"most": MOST_ROWS, "most_answers": MOST_ANSWERS}
 RESULTS = ("labels", "scores")
 """Figures of the last releases without a column where no release has any."""
 
-ANSWERS = {
-    "n_new": "new", "n_gone": "withdrawn", "n_other": "corrected", "n_no_more": "of a judge who "
-    "counts no more", "n_again": "of a judge who counts again",
-}  # fmt: skip
 CAUSES = {
     "new judgments": "new_judgments",
     "corrected judgments": "corrected_judgments superseded_judgments",
@@ -102,7 +98,7 @@ def changed_rows(
     first_labels = [
         row | {
             "source_old": _label_source(row, "_old"), "source": _label_source(row),
-            "causes": _causes(row, causes), "since": _answers_since(row),
+            "causes": _causes(row, causes), "since": None if row["n_new"] is None else row,
         }
         for row in labels.slice(0, MOST_ROWS).to_pylist()
     ]  # fmt: skip
@@ -120,14 +116,6 @@ def _causes(row: Row, causes: Sequence[str]) -> list[str]:
     """Return which of the causes can have changed a label: where experts decide, they alone."""
     is_decided = row["adjudicated"] or row["adjudicated_old"]
     return ["adjudications"] if is_decided and "adjudications" in causes else [*causes]
-
-
-def _answers_since(row: Row) -> tuple[str, list[Row]] | None:
-    """Return how many answers to an item changed, and the first; None where none is matched."""
-    if row["n_new"] is None:
-        return None
-    counts = [f"{row[name]:,} {words}" for name, words in ANSWERS.items() if row[name]]
-    return ", ".join(counts) or "none changed", row["answers"] or []
 
 
 def _label_source(row: Row, age: str = "") -> str:

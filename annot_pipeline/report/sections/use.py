@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 import pyarrow.compute as pc
 
+from annot_pipeline.config.judges import model_families
 from annot_pipeline.contracts import TEXT, model_note, share_text
 from annot_pipeline.errors import counted, first_of
 from annot_pipeline.gates.gate import statement
@@ -166,12 +167,27 @@ def verdict(contents: Contents, tiles: Sequence[Tile]) -> dict[str, str]:
         level, start = "warn", "Usable with care"
     reasons = [
         *failed[:FEW],
+        *(
+            _measured(check) + _models_as_people(contents, check["detail"])
+            for check in checks
+            if check["level"] == "warn" and check["name"] == "undeclared_models"
+        ),
         *(tile.sentence for tile in tiles if tile.sentence),
         f"judges agree no more than by chance: {chance}" if chance else "",
         counted(n_warned, "warning") if n_warned else "",
         f"all {len(checks)} gates pass" if not failed and not n_warned else "",
     ]
     return {"level": level, "start": start, "reasons": "; ".join(filter(None, reasons))}
+
+
+def _models_as_people(contents: Contents, detail: str) -> str:
+    """Return of what families the judges named like models are, and if a first system is, too."""
+    details = re.findall(r"\((family (\w+), [^()]*)\)", detail)
+    rankings = contents.tables["system_rankings"].to_pylist()
+    first = [row["system"] for row in rankings if row["headline"] and row["rank"] == 1]
+    is_own = not {family for _, family in details}.isdisjoint(model_families(first).values())
+    own = [f"by its name that of {first_of([*map(quoted, first)], 1)}, which is first"] * is_own
+    return f" ({'; '.join([text for text, _ in details] + own)})"
 
 
 def by_chance(contents: Contents) -> str:
@@ -237,7 +253,8 @@ def labels_tile(contents: Contents) -> Tile:
         words = f"by the majority of {counted(sum(votes.values()), 'vote')}"
         name, n, sentence = "Labels", labels.n, f"{n_labels} {words}"
     elif contents.n_scores:
-        name, n, words = "Scores", contents.n_scores, f"of items, from {used:,} judgments"
+        name, n, agreement = "Scores", contents.n_scores, _agreement_tile(contents)
+        words = f"of items, from {used:,} judgments; agreement {agreement.value}: {agreement.words}"
     else:
         words = f"count, of {counted(contents.facts['records'], 'record')} in exports"
         name, n = "Judgments", used
@@ -499,11 +516,13 @@ def _agreement_tile(contents: Contents) -> Tile:
     if not rows:
         return Tile("Agreement", "unknown", "no statistic is defined", "records")
     values = [without_rounding(row["value"]) or 0.0 for row in rows]
+    is_share = any(row["statistic"] in ("percent_agreement", "consistency") for row in rows)
+    scale = "" if is_share else "1 is full, 0 is by chance; "
     if len(rows) == 1:
         ends = interval(*(without_rounding(rows[0][end]) for end in ("ci_low", "ci_high")))
-        words = f"{in_words(rows[0]['statistic'])}, 95% interval {ends or 'unknown'}"
+        words = f"{scale}{in_words(rows[0]['statistic'])}, 95% interval {ends or 'unknown'}"
         return Tile("Agreement", number(values[0]), words, "agreement")
-    words = f"median of {len(values):,} tasks, {interval(min(values), max(values))}"
+    words = f"{scale}median of {len(values):,} tasks, {interval(min(values), max(values))}"
     return Tile("Agreement", number(median(values)), words, "agreement")
 
 
@@ -517,7 +536,12 @@ def next_commands(contents: Contents) -> list[str]:
     scales = [contents.task_settings(t).get("scale") for t in kinds if kinds[t] == "scalar"]
     warned = {check["name"] for check in manifest.get("checks", ()) if check["level"] != "pass"}
     to_look_at = f"annot items {campaign} --uncertain -o queue.csv    # labels to look at"
-    lines = [to_look_at] * (labels.n > labels.certain + labels.decided)
+    lines = [
+        f"annot items {campaign} --judge {shlex.quote(one.name)}    # what this judge answered"
+        for one in judges_tile(contents).first[:1]
+        if "left out" not in one.why and _is_short(one.name)
+    ]
+    lines += [to_look_at] * (labels.n > labels.certain + labels.decided)
     if parent and not (manifest.get("decision") or {}).get("forgets_person"):  # else it is gone
         lines.append(f"annot diff {campaign} {parent['version']} {version}    # what changed, why")
     if contents.tables["estimates"].num_rows:
@@ -536,7 +560,11 @@ def _doubtful_name(contents: Contents) -> str:
     """Return an item to doubt, with its task, as a shell takes them; of pairs none: empty."""
     for row in contents.tables["doubtful_items"].to_pylist():
         names = [row["item"], *([row["task"]] if len(contents.facts["kinds"]) > 1 else [])]
-        is_short = all(n.isprintable() and n[:1] != "-" and len(n) <= LONGEST_NAME for n in names)
-        if row.get("kind") != "preference" and is_short:
+        if row.get("kind") != "preference" and all(map(_is_short, names)):
             return " --task ".join(map(shlex.quote, names))
     return ""
+
+
+def _is_short(name: str) -> bool:
+    """Return whether a name may stand in a command."""
+    return name.isprintable() and name[:1] != "-" and len(name) <= LONGEST_NAME

@@ -31,6 +31,7 @@ def warned_judges(
     careless = {name: WHY[test] for test, names in tests for name in names}
     failed = [n for names in facts.get("failed_judges", {}).values() for n in names]
     fast = [r for r in contents.judges if (r.get("hurried_share") or 0) > HURRIED]
+    fast.sort(key=lambda r: -r["hurried_share"])
     counted = {
         "careless_judges": careless,
         "failed_labels": {name: careless.get(name, "failed a test") for name in failed},
