@@ -86,8 +86,10 @@ def test_the_next_batch_is_listed_where_the_default_design_plans_one(
 ):
     """Nothing is planned on a scale that is assumed, or without one."""
     contents = contents_of(small, kinds={"t": kind})
-    check = {"name": "assumed_scales", "level": "warn" if assumed else "pass", "table": "scores",
-             "value": assumed, "error": None, "question": "number of tasks", "detail": "t"}  # fmt: skip
+    check = {
+        "name": "assumed_scales", "level": "warn" if assumed else "pass", "table": "scores",
+        "value": assumed, "error": None, "question": "number of tasks", "detail": "t",
+    }  # fmt: skip
     settings = {**contents.settings, "tasks": [{"name": "*", "scale": scale}]}
     manifest = contents.manifest | {"checks": [check], "settings": settings}
     contents = replace(contents, manifest=manifest)

@@ -445,7 +445,8 @@ def warned_release(checks: list[dict[str, Any]], facts: dict[str, Any], *dropped
     """Return a release of judges a to e, of whom some were left out."""
     row = {"accuracy": 0.6, "chance_accuracy": 0.5, "n_judgments": 900, "random": False}
     rows = [
-        row | {"judge": judge, "dropped": judge in dropped, "hurried_share": {"a": 0.6, "b": 0.7}.get(judge),
+        row | {"judge": judge, "dropped": judge in dropped,
+               "hurried_share": {"a": 0.6, "b": 0.7}.get(judge),
                "verdict": "failed" if judge in dropped else "passed"}
         for judge in "abcde"
     ]  # fmt: skip

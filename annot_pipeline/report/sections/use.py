@@ -372,7 +372,8 @@ def winner_tile(contents: Contents) -> Tile:
         return _agreement_tile(contents)
     if len(leaders) == 1:
         return _first_of_one_task(contents, *leaders[0])
-    clear, others = [], []
+    clear: list[Look] = []
+    others: list[Look] = []
     for task, rows in leaders:
         is_clear, why = _first_of_task(contents, task, rows)
         name = f"{quoted(rows[0]['system'])} in {quoted(task)}"
