@@ -521,7 +521,7 @@ def test_the_first_command_shows_a_judge_who_is_warned_of_and_counts():
         release.labelled_in_all, release.campaign = Labelled(0), "c.yaml"
         release.manifest |= {"version": "v0001", "parent": None}
         release.tables |= {"doubtful_items": pa.table({}), "estimates": pa.table({})}
-        shown = "annot items c.yaml --judge d    # what this judge answered"
+        shown = "annot items c.yaml --judge d    # items that this judge judged"
         assert (next_commands(release)[0] == shown) is (not dropped)
 
 

@@ -538,7 +538,7 @@ def next_commands(contents: Contents) -> list[str]:
     warned = {check["name"] for check in manifest.get("checks", ()) if check["level"] != "pass"}
     to_look_at = f"annot items {campaign} --uncertain -o queue.csv    # labels to look at"
     lines = [
-        f"annot items {campaign} --judge {shlex.quote(one.name)}    # what this judge answered"
+        f"annot items {campaign} --judge {shlex.quote(one.name)}    # items that this judge judged"
         for one in judges_tile(contents).first[:1]
         if "left out" not in one.why and _is_short(one.name)
     ]
