@@ -19,7 +19,6 @@ from annot_pipeline.report.contents import Contents, Labelled, looks_random
 from annot_pipeline.report.render import number
 from annot_pipeline.report.report import section_html
 from annot_pipeline.report.sections.changes import changes as changes_section
-from annot_pipeline.report.sections.judges import judges as judges_section
 from annot_pipeline.report.sections.use import (
     Look,
     Tile,
@@ -590,32 +589,6 @@ def test_the_commands_of_a_report_work_in_the_folder_of_the_campaign(tmp_path, m
     tables = [{t["name"]: t["sha256"] for t in r.manifest["tables"]} for r in (release, again)]
     assert tables[0] == tables[1]
     assert "annot items other.yaml" in again.file("report.html").read_text()
-
-
-@pytest.mark.slow
-def test_who_looks_random_is_counted_and_linked_where_judges_have_no_verdicts(tmp_path):
-    """Preferences without controls: nobody is tested, one says the contrary of the others."""
-    judges = ["a", "b", "c", "odd"]
-    rows = [
-        {"judge": judge, "segment": f"s{n}", "a": "x", "b": "y",
-         "won": "b" if (judge == "odd") != (n % 9 == 0) else "a"}
-        for n in range(60) for judge in judges
-    ]  # fmt: skip
-    fields = {"judge": "judge", "segment": "segment", "system_a": "a", "system_b": "b",
-              "preference": "won"}  # fmt: skip
-    document = {"campaign": "small", **OPEN, "sources": [
-        {"path": "exports/*.csv", "format": "csv", "fields": fields}]}  # fmt: skip
-    contents = contents_of(build_into(tmp_path, {"a.csv": csv_text(rows)}, document))
-    assert {row["verdict"] for row in contents.judges} == {"untested"}
-    tile = judges_tile(contents)
-    assert tile.words == "of 4 judges; 1 looks random, still counted"
-    assert [one.name for one in tile.first] == ["odd"]
-    html = html_of(use, contents)
-    assert f'<a href="#{tile.first[0].anchor}"' in html
-    assert "Usable with care:</strong> 1 of 4 judges looks random, still counted; " in html
-    rows = html_of(judges_section, contents)
-    assert f'id="{tile.first[0].anchor}"' in rows
-    assert ">looks random</td>" in rows  # what the verdict counts, as a search finds it
 
 
 def test_scores_without_controls_name_who_agrees_no_better_than_chance(tmp_path):
