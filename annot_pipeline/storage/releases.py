@@ -556,7 +556,7 @@ class Releases:
             do = f"copy {POINTER} too; where a build was killed, {build} writes it"
         elif problem := self.vanished():
             title, what, do = f"{gold}: gold is away", problem.what, problem.do
-        elif (self.gold.folder / "manifest.json").exists():
+        elif not near and (self.gold.folder / "manifest.json").exists():
             title, what = f"{gold}: is one release", "this is a copy, not a folder of releases"
             do = "read its tables, as labels.parquet, or name the gold that it was copied from"
         else:

@@ -198,8 +198,8 @@ def test_pairs_of_several_criteria_are_by_criterion(pairs: Staged) -> None:
 
 
 def test_unpaired_controls_are_a_gate(pairs: Staged) -> None:
-    gate = gates(pairs)["unpaired_controls"]
     controls = [row for row in pairs.rows("control_pairs") if row["control"] == "bad_reference"]
+    gate = gates(pairs.run("judges"))["unpaired_controls"]
     expected = Counter(row["reason"] for row in controls if row["reason"])
     assert expected[NONE] > 10
     assert expected[OTHER] == 4
