@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import pyarrow.compute as pc
 
+from annot_pipeline.config.judges import model_families
 from annot_pipeline.errors import first_of
 from annot_pipeline.init import names, roles
 from annot_pipeline.init.alike import largest_group, share_values
@@ -244,6 +245,8 @@ class Judges:
         classes = [c for c in columns if c.n_distinct > 2 and not c.numeric_share]
         if len(classes) > 1 and all(_agree(sheet, classes[0], c) for c in classes[1:]):
             alike.append(tuple(c.name for c in classes))
+        models = tuple(model_families(c.name for c in columns))
+        alike += [models] * (len(models) > 1 and models not in alike)
         options = [Option({"each": f, "judge": ("each",)}, "each column is a judge") for f in alike]
         options += [Option({"judge": (n,)}, roles.spoken(sheet[n])) for n in ranked]
         if is_met_again or not thing or pairs_among(sheet.names):

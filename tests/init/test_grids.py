@@ -276,3 +276,17 @@ def test_columns_named_after_systems_are_asked_about(
 def test_criteria_beside_the_name_of_a_system_are_questions(tmp_path: Path, guess: Guesses) -> None:
     actual = guess(write_csv(tmp_path / "v.csv", scored(("fluency", "human", "adequacy"))))
     assert len(actual.used("task")) == 3
+
+
+def test_columns_named_after_models_may_be_judges_where_nobody_is_named(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    models = ("gpt-4", "claude-3", "llama-2")
+    draw = random.Random(9)
+    rows = [(f"i{n}", *(round(draw.uniform(0, 100), 1) for _ in models)) for n in range(40)]
+    path = write_csv(tmp_path / "v.csv", [("item", *models), *rows])
+    first = question(path).questions[0].options[0]
+    assert str(first) == "--each gpt-4,claude-3,llama-2 --judge each"
+    actual = guess(path, each=",".join(models), judge="each")
+    assert actual.used("judge") == {(name,) for name in models}
+    assert actual.task_kinds == {"*": "scalar"}
