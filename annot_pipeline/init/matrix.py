@@ -71,9 +71,9 @@ def each_by_option(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[R
             return read_view(view, format_, rest)
         return [by_judge(sheet, patterns, pattern, rest.get("item", (None,))[0], role)]
     if rest.get("system") == ("each",):
-        beside = views.columns_view(views.plain_view(sheet), patterns, "system", each[0])
+        plain = views.columns_view(views.plain_view(sheet), patterns, "system", each[0])
         crossed = views.grid_view(sheet, patterns)
-        return read_view(crossed or beside, format_, {**rest, "system": (views.OVER,)})
+        return read_view(crossed or plain, format_, {**rest, "system": (views.OVER,)})
     if person := rest.get("judge"):
         return [survey(sheet, patterns, person[0], "as was answered")]
     options = [Option({**by_role, "judge": ("each",)}, "each of the columns is a judge")]

@@ -112,15 +112,15 @@ def test_batteries_of_numbered_statements_are_questions_to_a_person(
     assert actual.used("item") == {(name,) for name in names}
 
 
-def batteries(n: int, *families: str, of: Callable[[int, int], object]) -> list[Any]:
+def batteries(n: int, *families: str, cell: Callable[[int, int], object]) -> list[Any]:
     names = [f"{family}_{k}" for family in families for k in range(1, len(family) + 1)]
-    rows = [(k, *(of(k, place) for place in range(len(names)))) for k in range(n)]
+    rows = [(k, *(cell(k, place) for place in range(len(names)))) for k in range(n)]
     return [("anonym_id", *names), *rows]
 
 
 def test_batteries_of_several_scales_are_a_source_each(tmp_path: Path, guess: Guesses) -> None:
     rows = batteries(
-        30, "pay", "bat", "tool", "stress", of=lambda k, p: (k + p) % (5 if p < 6 else 7) + 1
+        30, "pay", "bat", "tool", "stress", cell=lambda k, p: (k + p) % (5 if p < 6 else 7) + 1
     )
     actual = guess(write_csv(tmp_path / "v.csv", rows))
     assert {source.fields["judge"].column for source in actual.settings.sources} == {"anonym_id"}
@@ -129,7 +129,7 @@ def test_batteries_of_several_scales_are_a_source_each(tmp_path: Path, guess: Gu
 
 
 def test_measured_numbers_are_no_batteries(tmp_path: Path) -> None:
-    rows = batteries(30, "pay", "bat", "tool", "stress", of=lambda k, p: 1 / (k + p + 1))
+    rows = batteries(30, "pay", "bat", "tool", "stress", cell=lambda k, p: 1 / (k + p + 1))
     with pytest.raises(OpenError, match="no column says who judged"):
         guess_campaign([write_csv(tmp_path / "v.csv", rows)], tmp_path)
 

@@ -471,7 +471,7 @@ def trials(path: Path, answers: str = "response") -> Path:
     header = ("participant", "stimulus", "prompt", "key", f"{answers}", f"{answers}_right", "took")
     rows = [
         (f"p{p}", f"s{s}", f"q{q}", key := ("left", "right")[(s + q) % 2],
-         given := key if (p + s + q) % 5 else "left", int(given == key), (p * 97 + s * 31 + q) / 7)
+         typed := key if (p + s + q) % 5 else "left", int(typed == key), (p * 97 + s * 31 + q) / 7)
         for p in range(12) for s in range(4) for q in range(4)
     ]  # fmt: skip
     return write_csv(path, [header, *rows])
