@@ -128,7 +128,7 @@ def repeated_answers(metrics: JudgmentMetrics) -> Finding:
     texts = []
     for row in metrics.repeated_answers:
         columns = ", ".join(row["columns"])  # first: what follows may be cut
-        advice = f"unmapped columns that distinguish them: {columns}; " if columns else ""
+        advice = f"mapped to no field, but tell them apart: {columns}; " if columns else ""
         texts.append(f"{row['task']}: {advice}{'; '.join(row['examples'])}")
     return Finding(sum(row["pairs"] for row in metrics.repeated_answers), first_of(texts))
 
@@ -278,7 +278,7 @@ def agreement_by_chance(metrics: AgreementMetrics, minimum: int) -> Finding:
     names = []
     for task, row in sorted(metrics.agreement_by_chance.items()):
         if row["n_items"] >= minimum:
-            names.append(f"{task} {row['statistic']} {row['value']:.2f}")
+            names.append(f"{task} {row['value']:.2f}")
     return named(names)
 
 

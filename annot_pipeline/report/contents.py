@@ -24,6 +24,12 @@ HEADLINES = {
     "ranking": ("inter_kappa_ternary", "cohen_kappa_ternary", "consistency"),
 }
 """By kind of task: the statistic of agreement that is told first, if it has a value."""
+STATISTICS = {
+    "alpha": "Krippendorff's alpha", "fleiss": "Fleiss' kappa", "percent": "share of equal answers",
+    "inter": "kappa of preferences", "cohen": "Cohen's kappa of preferences",
+    "consistency": "share of outputs without contradictions",
+}  # fmt: skip
+"""What those are, by the starts of their names."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,11 @@ class Labelled:
     def usable(self) -> float | None:
         """Return the share that is certain or decided; None without labels."""
         return (self.certain + self.decided) / self.n if self.n else None
+
+    @property
+    def n_open(self) -> int:
+        """Return how many are neither certain nor decided."""
+        return self.n - self.certain - self.decided
 
 
 @dataclass(frozen=True)
@@ -194,13 +205,14 @@ class Contents:
         return next((s for s in every if fnmatchcase(task, s["name"])), {})
 
     def headline(self, task: str) -> dict[str, Any] | None:
-        """Return the row of the main agreement statistic of a task; None if it has no value."""
+        """Return the row of the main agreement statistic, in words; None if it has no value."""
         kind = self.facts["kinds"].get(task, "categorical")
         if kind == "categorical" and self.task_settings(task).get("ordinal"):
             kind = "ordinal"
         by_statistic = self.agreement.get(task, {})
         rows = (by_statistic.get(name) for name in HEADLINES[kind])
-        return next((row for row in rows if row and row["value"] is not None), None)
+        row = next((row for row in rows if row and row["value"] is not None), None)
+        return row and row | {"words": STATISTICS[row["statistic"].partition("_")[0]]}
 
 
 def looks_random(row: Document) -> bool:

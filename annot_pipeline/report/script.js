@@ -334,7 +334,7 @@
   function answersOf(row) {
     const hasEvidence = row.answers.some(([, , evidence]) => evidence !== null);
     const heads = ["judge", "answer", ...(hasEvidence ? ["evidence, nats"] : []), "file and row"];
-    const against = hasEvidence ? `; evidence is for ${short(row.label, 40)} against ${short(row.runner_up, 40)}` : "";
+    const against = hasEvidence ? `; evidence is for ${short(row.label, 40)} against ${short(row.runner_up, 40)}, 2.3 nats are 10 to 1` : "";
     return tableOf(`Answers${against}`, heads, row.answers.map(([judge, answer, evidence, file, at, offset, fate]) => {
       const [name, anchor] = [data.judges[judge]].flat();
       const link = anchor ? make("a", isolated(name), { href: `#${anchor}` }) : isolated(name);

@@ -13,7 +13,8 @@ judges AS (
     GROUP BY task, judge
     HAVING count(*) = 1 AND sum(n) >= 20
 )
-SELECT j.task || ' ' || j.judge || ' (' || j.answer || ' ' || format('{:,}', j.n::BIGINT) || ' times)' AS name
+SELECT j.task || ' ' || j.judge || ' (' || CASE j.answer WHEN 'tie' THEN 'tie' ELSE 'item_' || j.answer END
+    || ' in all ' || format('{:,}', j.n::BIGINT) || ' answers)' AS name
 FROM judges AS j
 JOIN answers AS a ON j.task = a.task AND j.judge <> a.judge
 GROUP BY j.task, j.judge, j.answer, j.n

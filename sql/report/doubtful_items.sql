@@ -8,7 +8,8 @@
 -- range of z-scores of one criterion, or where it is more, that of scores in widths of the task's
 -- central 90% (one huge score makes the z-scores of its judge small); of comparisons the votes of the losing side, of
 -- those on which people agree the share of models that prefer the other (below 1); of ranks their range.
--- tally: the votes alone, as 3 to 2; null where all are alike, or an expert decided.
+-- told: the figures behind it, as 58% probable, votes 3 to 2, or scores 3 to 97 (of the criterion that is
+-- furthest apart); a share is rounded down, so that none that is too low reads like one that is enough.
 -- Ranges and counts do not hang on the order of rows, so neither does the order of the items.
 WITH stated AS NOT MATERIALIZED (
     SELECT
@@ -59,7 +60,11 @@ ranges AS (
         u.task, u.item, u.criterion,
         greatest(
             max(u.z) - min(u.z), (max(u.score) - min(u.score)) / nullif(any_value(c.width), 0)
-        ) AS width
+        ) AS width,
+        concat(
+            coalesce(u.criterion || ' ', ''), 'scores ', format('{:.10g}', min(u.score)), ' to ',
+            format('{:.10g}', max(u.score))
+        ) AS told
     FROM used AS u
     INNER JOIN central AS c ON u.task = c.task AND u.criterion IS NOT DISTINCT FROM c.criterion
     WHERE u.z IS NOT NULL
@@ -78,28 +83,42 @@ candidates AS (
             CASE WHEN n_judges < 2 AND NOT adjudicated THEN 'one judge' END,
             CASE WHEN majority_share < 2.0 / 3 AND NOT adjudicated THEN 'split votes' END,
             CASE WHEN label <> majority_label AND NOT adjudicated THEN 'against the votes' END
-        ) AS reasons
+        ) AS reasons,
+        NULL AS told
     FROM labels
     WHERE (NOT certain AND NOT adjudicated) OR (adjudicated AND label <> model_label)
     UNION ALL
-    SELECT 'score', task, item, NULL, NULL, max(width), false, 'scores differ'
+    SELECT
+        'score', task, item, NULL, NULL, max(width), false, 'scores differ',
+        arg_max(told, (width, told))
     FROM ranges
     GROUP BY task, item
     UNION ALL
     SELECT
         'preference', task, item, NULL, NULL, least(people_first, people_second), false,
-        'preferences differ'
+        'preferences differ',
+        concat(
+            'preferences ', greatest(people_first, people_second), ' to ',
+            least(people_first, people_second)
+        )
     FROM sides
     UNION ALL
     SELECT
         'preference', task, item, NULL, NULL,
         CASE WHEN people_first > 0 THEN models_second ELSE models_first END
         / (1 + models_first + models_second), false,
-        'models differ from people'
+        'models differ from people',
+        concat(
+            'people ', greatest(people_first, people_second), ' to 0, models ',
+            CASE WHEN people_first > 0 THEN models_first ELSE models_second END, ' to ',
+            CASE WHEN people_first > 0 THEN models_second ELSE models_first END
+        )
     FROM sides
     WHERE (people_first > 0) <> (people_second > 0)
     UNION ALL
-    SELECT 'rank', task, item, NULL, NULL, max(rank) - min(rank), false, 'ranks differ'
+    SELECT
+        'rank', task, item, NULL, NULL, max(rank) - min(rank), false, 'ranks differ',
+        concat('ranks ', min(rank), ' to ', max(rank))
     FROM used
     WHERE rank IS NOT NULL AND item_a IS NULL
     GROUP BY task, item
@@ -125,7 +144,11 @@ counted AS (
 tallies AS (
     SELECT
         task, item, string_agg(label || ' x' || votes, ', ' ORDER BY number) AS votes,
-        CASE WHEN count(*) > 1 THEN string_agg(votes::VARCHAR, ' to ' ORDER BY number) END AS tally
+        CASE
+            WHEN count(*) > 1 THEN 'votes ' || string_agg(votes::VARCHAR, ' to ' ORDER BY number)
+            WHEN sum(votes) > 1 THEN sum(votes) || ' votes alike'
+            ELSE 'one vote'
+        END AS tally
     FROM counted
     WHERE number <= $most_classes
     GROUP BY task, item
@@ -144,8 +167,11 @@ texts AS (
     SELECT item, any_value(text ORDER BY text) AS text FROM items WHERE text IS NOT NULL GROUP BY item
 )
 SELECT
-    d.kind, d.place, d.task, d.item, d.label, d.probability, r.runner_up, d.reasons, v.votes,
-    CASE WHEN NOT d.overruled THEN v.tally END AS tally, t.text
+    d.kind, d.place, d.task, d.item, d.label, d.probability, r.runner_up, d.reasons, v.votes, t.text,
+    CASE
+        WHEN d.kind <> 'label' THEN d.told WHEN d.overruled THEN d.reasons
+        ELSE concat_ws(', ', floor(100 * d.probability)::INTEGER || '% probable', v.tally)
+    END AS told
 FROM doubtful AS d
 LEFT JOIN tallies AS v ON d.task = v.task AND d.item = v.item AND d.kind = 'label'
 LEFT JOIN runner_ups AS r ON d.task = r.task AND d.item = r.item

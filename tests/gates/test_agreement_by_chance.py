@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from annot_pipeline.contracts import GOLD
 from annot_pipeline.gates.measures import verdicts_without_power
 from annot_pipeline.report.contents import Labelled
 from annot_pipeline.report.sections.use import verdict
@@ -40,7 +41,7 @@ def test_judges_who_agree_by_chance(n_items, agree, level, stage_campaign):
     built = stage_campaign({"a.csv": export(n_items, agree=agree)}, **campaign())
     actual = gate(built, "agreement_by_chance")
     assert actual.level == level
-    assert actual.detail.startswith("small alpha_nominal ") == (level == "warn")
+    assert actual.detail.startswith("small -0.") == (level == "warn")
 
 
 @pytest.mark.parametrize(("value", "level"), [(-0.07, "warn"), (0.0, "warn"), (0.4, "pass")])
@@ -54,6 +55,7 @@ def test_the_headline_of_a_report_is_no_green_over_no_agreement(value, level):
         labelled={},
         anonymous_votes={},
         used_judges=[],
+        tables={"judge_bias": GOLD["judge_bias"].empty()},
     )
     actual = verdict(contents, [])
     assert actual["level"] == level
@@ -68,6 +70,7 @@ def test_the_headline_of_a_report_tells_failures_from_warnings():
     contents: Any = SimpleNamespace(
         manifest={"checks": checks, "changes": None, "parent": None}, facts={"kinds": {}},
         labelled_in_all=Labelled(), labelled={}, anonymous_votes={}, used_judges=[],
+        tables={"judge_bias": GOLD["judge_bias"].empty()},
     )  # fmt: skip
     assert verdict(contents, []) == {
         "level": "error", "start": "Not to be used", "reasons": "25.00% of labels; 2 warnings",

@@ -30,7 +30,7 @@ def names_of(tmp_path, answers):
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("a" * 20, ["t x (a 20 times)"]), ("t" * 20, ["t x (tie 20 times)"]),
+        ("a" * 20, ["t x (item_a in all 20 answers)"]), ("t" * 20, ["t x (tie in all 20 answers)"]),
         ("a" * 19, []), ("a" * 25 + "b", []), ("ab" * 30, []),
     ],
 )  # fmt: skip
@@ -43,7 +43,7 @@ def test_an_answer_that_all_give_tells_nothing(tmp_path):
     others = {"b": "a" * 49 + "b", "c": "a" * 48}
     assert 20 * math.log(98 / 101) > math.log(1e-5) > 400 * math.log(98 / 101)
     assert names_of(tmp_path, others | {"x": "a" * 20}) == []
-    assert names_of(tmp_path, others | {"x": "a" * 400}) == ["t x (a 400 times)"]
+    assert names_of(tmp_path, others | {"x": "a" * 400}) == ["t x (item_a in all 400 answers)"]
     assert names_of(tmp_path, {"x": "a" * 40}) == []
 
 
@@ -65,4 +65,4 @@ def test_a_judge_who_always_takes_the_left_is_named(stage_campaign):
     )
     actual = gate(built, "one_sided_judges")
     assert (actual.level, actual.value) == ("warn", 1)
-    assert actual.detail.endswith("(a 60 times)")
+    assert actual.detail.endswith("(item_a in all 60 answers)")

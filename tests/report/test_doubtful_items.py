@@ -71,6 +71,9 @@ def test_labels_that_are_not_certain_and_items_on_which_judges_differ(mixed):
     (split,) = [row for row in labels if row["item"] == "i4"]
     assert split["reasons"].startswith("uncertain, split votes")
     assert {split["label"], split["runner_up"]} == {"yes", "no"}
+    assert split["told"] == f"{math.floor(100 * split['probability'])}% probable, votes 1 to 1"
+    alike = [row["told"].partition(", ")[2] for row in labels if row["item"] in ("i0", "i3")]
+    assert {*alike} <= {"3 votes alike"}
     scores = [row for row in rows if row["kind"] == "score"]
     z = {}
     for row in mixed.table("judgments").to_pylist():
@@ -188,6 +191,7 @@ def test_a_huge_score_comes_first_though_it_makes_its_judges_z_scores_small():
     inputs["judgments"] = pa.Table.from_pylist(rows, GOLD["judgments"].schema)
     table = QUERIES.table("report/doubtful_items", inputs, QUERIED["doubtful_items"])
     assert table["item"].to_pylist()[:2] == ["i03", "i07"]
+    assert table["told"].to_pylist()[:2] == ["scores 53 to 111111", "scores 57 to 58"]
 
 
 def test_preferences_of_people_that_models_contradict_come_after_those_of_people():
@@ -214,6 +218,9 @@ def test_preferences_of_people_that_models_contradict_come_after_those_of_people
         "preferences differ",
         *["models differ from people"] * 2,
     ]
+    assert table["told"].to_pylist() == [
+        "preferences 1 to 1", "people 2 to 0, models 0 to 2", "people 2 to 0, models 1 to 1",
+    ]  # fmt: skip
 
 
 def test_decisions_against_the_model_come_first():

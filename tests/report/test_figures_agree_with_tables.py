@@ -206,18 +206,24 @@ def test_agreement_on_the_first_screen(contents, ends):
         for row in Section(html_of(agreement, one)).tables["Agreement"]
         if (row["task"], row["statistic"]) == (tasks[0], headlines[tasks[0]])
     ]
-    statistic = headlines[tasks[0]].replace("_", " ")
     tile, ends_text = winner_tile(one), row["95% interval"]
     assert (tile.value, tile.words) == (
         row["value"],
-        f"1 is full, 0 is by chance; {statistic}, 95% interval {ends_text}",
+        f"1 is full, 0 is by chance; Krippendorff's alpha, 95% interval {ends_text}",
     )
     assert ends_text.startswith("\u22120.001 to" if ends[0] < -1e-9 else "0.000 to")
-    assert f"{statistic} {row['value']} ({ends_text})" in html_of(records, one)
+    in_words = f"Krippendorff&#x27;s alpha {row['value']} ({ends_text})"
+    assert in_words in html_of(records, one)
     assert winner_tile(many).value == row["value"]
     assert winner_tile(many).words.startswith(
-        f"1 is full, 0 is by chance; median of {len(tasks)} tasks"
+        f"1 is full, 0 is by chance; median of all {len(tasks)} tasks"
     )
+    kinds = contents.facts["kinds"] | {"without agreement": "categorical"}
+    more = replace(
+        many, manifest=many.manifest | {"facts": many.manifest["facts"] | {"kinds": kinds}}
+    )
+    said = f"median of {len(tasks)} of {len(tasks) + 1} tasks"
+    assert said in winner_tile(more).words
 
 
 def test_agreement_of_models(contents):

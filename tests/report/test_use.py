@@ -102,6 +102,40 @@ def test_of_many_that_are_not_shown_to_be_worse_the_number_is_told(n):
     assert tile.sentence == 'no clear winner, "command" is first'
 
 
+def test_a_lead_in_log_odds_is_told_as_a_share_of_comparisons():
+    """Worked by hand: 1 / (1 + exp(-0.4)) is 59.9%."""
+    rows = [row | {"method": "bradley_terry"} for row in ranked("t", ("a", 1, 1), ("b", 2, 1))]
+    behind = pair("t", "b", "a", -0.4, beats=False) | {"method": "bradley_terry"}
+    tile = winner_tile(contents(rows, [behind | {"ci_low": -0.8, "ci_high": 0.1}]))
+    ahead = "first: a, wins 59.9% (47.5% to 69.0%) of comparisons with b, ties aside"
+    assert tile.words == f"{ahead}, perhaps by chance; b is not shown to be worse"
+    tile = winner_tile(contents([row | {"reason": "no clusters: they need 10"} for row in rows],
+                                [behind]))  # fmt: skip
+    few = "the tests rest on few judges or segments, too few to group systems"
+    assert tile.words.endswith(f"; b is not shown to be worse; {few}")
+
+
+def agreed(**row: Any) -> Contents:
+    """Return a release of one task without systems, whose judges agree so."""
+    row = {"task": "t", "statistic": "alpha_nominal", "value": 0.5, "n_items": 9, "n_judges": 3,
+           "ci_low": None, "ci_high": None, "reason": None} | row  # fmt: skip
+    release = contents(ranked("t"))
+    release.facts["kinds"] = {"t": "categorical"}
+    agreement = pa.Table.from_pylist([row], GOLD["agreement"].schema)
+    return replace(release, tables=release.tables | {"agreement": agreement})
+
+
+def test_agreement_says_what_it_is_and_why_its_interval_is_wide_or_missing():
+    scale = "1 is full, 0 is by chance; Krippendorff's alpha, "
+    tile = winner_tile(agreed(ci_low=0.3, ci_high=0.6))
+    assert (tile.value, tile.words) == ("0.500", f"{scale}95% interval 0.300 to 0.600")
+    wide = winner_tile(agreed(ci_low=0.1, ci_high=0.7)).words
+    assert wide.endswith("0.700: wide, as it depends on which judges and items are drawn")
+    assert winner_tile(agreed(reason="fewer than 3 judges")).words == f"{scale}fewer than 3 judges"
+    tile = winner_tile(agreed(value=None, reason="no item has labels by two judges"))
+    assert (tile.value, tile.words) == ("unknown", "no item has labels by two judges")
+
+
 def test_pairs_that_were_not_tested_are_told_apart():
     """No interval is no verdict: neither by chance nor not worse."""
     four = ranked("t", ("a", 1, 1), ("b", 2, 1), ("c", 3, 1), ("d", 4, 4))
@@ -161,16 +195,37 @@ def test_a_first_without_tests_has_not_won():
          "135 new judgments, 1 withdrawn judgment", ""),
         ({"new_judgments": 2}, False, "2 new judgments", "", ""),
         ({}, False, "other changes", "", ""),
-        ({"settings_changed": True}, False, "other settings", "", ""),
+        ({"settings_changed": True}, False, "other settings changed", "", ""),
     ],
 )  # fmt: skip
 def test_changes_say_what_became_of_the_labels(changes, has_labels, value, words, sentence):
     contents: Any = SimpleNamespace(
         manifest={"parent": {"version": "v0001"}, "changes": changes}, previous=None,
-        labelled={"t": Labelled(5)} if has_labels else {},
+        previous_manifest=None, labelled={"t": Labelled(5)} if has_labels else {},
     )  # fmt: skip
     tile = changes_tile(contents)
     assert (tile.value, tile.words, tile.sentence) == (value, words, sentence)
+
+
+def test_settings_that_changed_are_named_with_their_values(labels_builds):
+    """Of more than three, the number of the others."""
+    contents = contents_of(labels_builds[1])
+    settings = contents.settings | {"seed": 18, "labels": {"certain_at": 0.9}}
+    old = contents.manifest | {"settings": settings}
+    manifest = contents.manifest | {"parent": {"version": "v0001"}}
+    since = replace(
+        contents, previous_manifest=old,
+        manifest=manifest | {"changes": {"changed_labels": 0, "settings_changed": True}},
+    )  # fmt: skip
+    tile = changes_tile(since)
+    assert tile.value == "no label changed"
+    assert tile.words == "settings: labels.certain_at: 0.9 to 0.95, seed: 18 to 17"
+    commands = next_commands(since)
+    assert (
+        f"annot verify campaign.yaml {manifest['version']}    # that nothing was altered"
+        in commands
+    )
+    assert not any("annot diff" in line for line in commands), "that is a command of the changes"
 
 
 def test_the_labels_that_changed_are_named_with_what_can_have_changed_them(labels_builds):
@@ -200,8 +255,8 @@ def test_the_labels_that_changed_are_named_with_what_can_have_changed_them(label
 
 def test_a_long_name_is_cut_in_its_middle_not_where_it_differs():
     page = {"level": "pass", "start": "Usable", "reasons": "r", "n_labels": 1, "n_scores": 0,
-            "n_systems": 0, "n_votes": 0, "n_used": 1, "n_judges": 1, "n_measured": 0, "note": "",
-            "warnings": [], "fates": {}, "commands": []}  # fmt: skip
+            "n_systems": 0, "n_open": 0, "n_votes": 0, "n_used": 1, "n_judges": 1, "n_measured": 0,
+            "note": "", "warnings": [], "fates": {}, "commands": []}  # fmt: skip
     name = "good_enough/segment-104/of a long document/system-1"
     tile = Tile("Labels", "1", "", "doubt", "", [Look(name, "a", "votes 2 to 2")])
     shown = section_html("use", page | {"tiles": [tile]})
@@ -271,7 +326,7 @@ def test_of_several_tasks_only_clear_winners_are_told():
     assert (tile.value, tile.words) == ("b in u", only)
     firsts = [("b in u", ""), ("a in t", "b is not shown to be worse")]
     assert [(one.name, one.why) for one in tile.first] == firsts
-    assert tile.sentence == "a clear winner in 1 of 2 tasks"
+    assert tile.sentence == "a clear winner in 1 of 2 ranked tasks"
     s = ranked("s", ("a", 1, 1), ("b", 2, 2))
     tile = winner_tile(contents([*s, *t, *u, *ranked("v", ("a", 1, 1), ("b", 2, 1), ("c", 3, 1))]))
     better = "have a system better than all others"
@@ -282,21 +337,26 @@ def test_of_several_tasks_only_clear_winners_are_told():
 def test_no_clear_winner_in_any_task_is_the_headline():
     many = ranked("v", ("a", 1, 1), ("b", 2, 1), ("c", 3, 1))
     tile = winner_tile(contents([*ranked("t", ("a", 1, 1), ("b", 2, 1)), *many]))
-    assert (tile.value, tile.words) == ("No clear winner", "in 2 tasks")
+    assert (tile.value, tile.words) == ("No clear winner", "in any of 2 tasks")
     assert [one.why for one in tile.first] == [
         "b is not shown to be worse", "2 others are not shown to be worse"
     ]  # fmt: skip
-    assert tile.sentence == "no clear winner in 2 tasks"
+    assert tile.sentence == "no clear winner in any of 2 tasks"
+    release = contents([*ranked("t", ("a", 1, 1), ("b", 2, 1)), *many])
+    release.manifest["facts"]["kinds"]["w"] = "categorical"
+    says = "in any of 2 ranked tasks; 1 other task not ranked as a whole"
+    assert winner_tile(release).words == says
 
 
 @pytest.mark.parametrize(
     ("certificates", "says"),
     [
-        ({}, "of 10 labels, probability 0.95 or more"),
+        ({}, "of 10 labels, probability 0.95 or more, by votes weighed by judges' accuracy"),
         ({"t": {"certified": True, "n": 60}},
          "of 10 labels, certified by an audit of 60 of them: at least 0.95 are right"),
         ({"t": {"certified": False, "n": 60}},
-         "of 10 labels, probability 0.95 or more; an audit certified none"),
+         "of 10 labels, probability 0.95 or more, by votes weighed by judges' accuracy; "
+         "an audit certified none"),
     ],
 )  # fmt: skip
 def test_what_makes_labels_certain(certificates, says):
@@ -326,7 +386,8 @@ def test_the_first_screen_says_how_many_known_answers_the_labels_give():
     }  # fmt: skip
     settings = {"labels": {"certain_at": 0.95}}
     tile = labels_tile(Contents({"facts": facts, "settings": settings}, tables, {}))
-    assert tile.words == "of 17 labels, probability 0.95 or more; 75.0% right of 8 known answers"
+    assert tile.words.startswith("of 17 labels, probability 0.95 or more, by votes weighed by ")
+    assert tile.words.endswith("; 75.0% right of 8 known answers")
     assert tile.sentence == "100.0% of 17 labels certain, 75.0% right of 8 known answers"
 
 
@@ -381,6 +442,7 @@ def test_the_verdict_tells_of_certainty_where_there_is_a_label_model(votes, star
         manifest={"checks": [{"level": "pass"}], "changes": None, "parent": None},
         facts={"kinds": {}}, labelled={"t": Labelled(3)}, labelled_in_all=Labelled(3),
         used_judges=[], anonymous_votes=votes,
+        tables={"judge_bias": GOLD["judge_bias"].empty()},
     )  # fmt: skip
     certain = [Tile("", "", "", "", first)] if "certain" in first else []
     actual = verdict(contents, certain)
@@ -389,8 +451,8 @@ def test_the_verdict_tells_of_certainty_where_there_is_a_label_model(votes, star
 
 def test_an_item_is_named_with_its_task_where_there_are_several():
     rows = [
-        {"task": "verbs", "item": "254", "tally": "2 to 2", "reasons": "uncertain, split votes"},
-        {"task": "nouns", "item": "829", "tally": None, "reasons": "uncertain, one judge"},
+        {"task": "verbs", "item": "254", "told": "votes 2 to 2", "reasons": "split votes"},
+        {"task": "nouns", "item": "829", "told": None, "reasons": "uncertain, one judge"},
     ]
     doubtful = pa.Table.from_pylist(rows)
     manifest = {"version": "v0001", "parent": None, "checks": []}
@@ -403,7 +465,8 @@ def test_an_item_is_named_with_its_task_where_there_are_several():
             manifest=manifest, facts={"kinds": kinds}, labelled_in_all=Labelled(0), used_judges=[],
             judges=[], campaign="c.yaml",
             tables={"doubtful_items": doubtful, "estimates": doubtful.slice(0, 0),
-                    "judge_validation": doubtful.slice(0, 0)},
+                    "judge_validation": doubtful.slice(0, 0),
+                    "agreement": doubtful.slice(0, 0)},
         )  # fmt: skip
         of_release.headline = lambda _: None
         of_release.labelled, of_release.anonymous_votes, of_release.n_scores = {}, {}, 2
@@ -472,7 +535,12 @@ def test_who_is_warned_of_is_known_from_counts_or_one_by_one():
     checks = [
         gate("hurried_judges", "number of judges with", 2, "t a (60% below 3 s), t x and 7 more"),
         gate("undeclared_models", "number of judges", 1, "d (family openai, 26.6% of all records)"),
-        gate("one_sided_judges", "number of judges", 9, "t a (a 21 times), t b and 7 more"),
+        gate(
+            "one_sided_judges",
+            "number of judges",
+            9,
+            "t a (item_a in all 21 answers), t b and 7 more",
+        ),
         gate("failed_labels", "share of answers", 0.3, "2 judges"),
         gate("rejected", "number of records", 2, "a, b"),
     ]
@@ -490,14 +558,16 @@ def test_who_is_warned_of_is_known_from_counts_or_one_by_one():
     }  # fmt: skip
     first = judges_tile(release).first
     assert [(one.name, one.why) for one in first] == [
-        ("d", "named like a model"), ("a", "failed a test, left out"),
+        ("d", "named like a model, counted"), ("a", "failed a test, left out"),
         ("b", "failed a test, left out"),
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("system", "own"), [("GPT 4", "; by its name that of GPT 4, which is first"), ("other", "")]
-)
+    ("system", "own"),
+    [("GPT 4", "a model may judge its own outputs: by their names, a judge who counts and GPT 4, "
+               "which is first, are of one family; "), ("other", "")],
+)  # fmt: skip
 def test_a_model_that_counts_as_people_is_in_the_verdict(system, own):
     """With its family, and whether the first system is of it."""
     question = "number of judges with the name of a language model, counted as people"
@@ -505,12 +575,35 @@ def test_a_model_that_counts_as_people_is_in_the_verdict(system, own):
     release = contents(ranked("t", (system, 1, 1), ("b", 2, 1)))
     release.manifest["checks"], release.manifest["changes"] = [check], None
     tables = {**release.tables, "label_counts": pa.table({}), "judges": GOLD["judges"].empty(),
-              "preference_agreement": pa.table({"task": [], "judge": []})}  # fmt: skip
+              "preference_agreement": pa.table({"task": [], "judge": []}),
+              "judge_bias": GOLD["judge_bias"].empty()}  # fmt: skip
     release.facts.update({"anonymous_votes": {}, "careless_judges": {}, "used_judges": {}})
     says = verdict(replace(release, tables=tables), [winner_tile(release)])
     named = "1 judge with the name of a language model, counted as people"
     assert says["start"] == "Usable with care"
-    assert says["reasons"].startswith(f"{named} (family openai, 26.6% of all records{own}); no ")
+    assert says["reasons"].startswith(f"{own}{named} (family openai, 26.6% of all records); no ")
+
+
+def test_a_model_that_judges_its_own_family_is_said_first():
+    """Of several the one with most comparisons; those of no family of a system say nothing."""
+    bias = [{"task": "t", "judge": judge, "n_own_family": n, "own_family_share": 0.625}
+            for judge, n in (("m1", 8), ("m2", 80), ("m3", 0))]  # fmt: skip
+    release = contents(ranked("t", ("a", 1, 1), ("b", 2, 1)))
+    release.manifest["checks"] = [gate("failed_labels", "share of answers", 0.3)]
+    release.facts.update({"anonymous_votes": {}, "careless_judges": {}, "used_judges": {}})
+    tables = {
+        **release.tables, "label_counts": pa.table({}), "judges": GOLD["judges"].empty(),
+        "preference_agreement": pa.table({"task": [], "judge": []}),
+    }  # fmt: skip
+    for rows in (bias, bias[2:]):
+        own = pa.Table.from_pylist(rows, pa.schema(
+            [("task", pa.string()), ("judge", pa.string()), ("n_own_family", pa.int64()),
+             ("own_family_share", pa.float64())]))  # fmt: skip
+        says = verdict(
+            replace(release, tables=tables | {"judge_bias": own}), [winner_tile(release)]
+        )
+        first = "model m2 judges its own family: outputs of that win 62.5% of 80 comparisons; "
+        assert says["reasons"].startswith(f"{first}no clear winner") is (len(rows) > 1)
 
 
 def test_the_first_command_shows_a_judge_who_is_warned_of_and_counts():

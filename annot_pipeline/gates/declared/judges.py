@@ -43,7 +43,7 @@ JUDGES: tuple[Gate[Any], ...] = (
     ),
     Gate(
         "failed_labels", ControlMetrics, "judge_tests",
-        "share of answers that come from people who failed the tests without known answers",
+        "share of answers that are of people whose answers look random, are all one, or are copies",
         "see verdict_reason in the table judges; if most answers of an export are careless, remove "
         "the export and do not pay for it yet; raise gates.failed_labels.error to build without "
         "these answers, or set quality.labels: measure to count them",

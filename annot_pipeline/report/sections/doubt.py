@@ -41,7 +41,7 @@ def doubt(contents: Contents) -> dict[str, Any]:
         "campaign": contents.campaign,
         "rows": [{**row, "label": row["label"] or ""} for row in rows[:MOST_ROWS]],
         "data": packed,
-        "n_uncertain": labels.n - labels.certain - labels.decided,
+        "n_uncertain": labels.n_open,
         "n_labels": labels.n,
         "n_listed": sum(row["kind"] == "label" for row in rows),
         "n_answered": sum(row["kind"] == "label" and row["place"] <= MOST_ANSWERED for row in rows),

@@ -118,5 +118,5 @@ def _agreement_text(contents: Contents, task: str) -> str:
     if row is None:
         return ""
     ends = interval(without_rounding(row["ci_low"]), without_rounding(row["ci_high"]))
-    words = f"{in_words(row['statistic'])} {number(without_rounding(row['value']))}"
+    words = f"{row['words']} {number(without_rounding(row['value']))}"
     return words + (f" ({ends})" if ends else "")

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from math import exp
 from statistics import median
 from textwrap import shorten
 from typing import Any, NamedTuple
@@ -27,7 +28,7 @@ from annot_pipeline.report.release_figures import (
     headline_ranking,
     most_frequent_reason,
 )
-from annot_pipeline.report.render import in_words, interval, number, without_rounding
+from annot_pipeline.report.render import interval, number, without_rounding
 from annot_pipeline.report.sections.changes import changes as section_of_changes
 from annot_pipeline.report.sections.judges import judge_anchors
 from annot_pipeline.report.sections.warned_judges import fate, warned_judges
@@ -45,6 +46,10 @@ FOLDERS = re.compile(r"(?<![^\s,;:'])(?:\.\.?/)+(?:[^\s,;:']+/)*")
 REFERENCE = re.compile(r"(?<![a-z])(refs?|references?|human)(?![a-z])", re.IGNORECASE)
 """Names of systems that are references, as evaluations write them."""
 
+WIDE = 0.5
+"""Width of an interval of agreement from which on a word says so."""
+ODDS = ("bradley_terry",)
+"""Methods whose differences are log odds of being preferred."""
 NO_WINNER, NOT_WORSE = "No clear winner", "not shown to be worse"
 Row = dict[str, Any]
 
@@ -167,8 +172,9 @@ def verdict(contents: Contents, tiles: Sequence[Tile]) -> dict[str, str]:
         level, start = "warn", "Usable with care"
     reasons = [
         *failed[:FEW],
+        *_self_judging(contents),
         *(
-            _measured(check) + _models_as_people(contents, check["detail"])
+            _models_as_people(contents, _measured(check), check["detail"])
             for check in checks
             if check["level"] == "warn" and check["name"] == "undeclared_models"
         ),
@@ -180,14 +186,25 @@ def verdict(contents: Contents, tiles: Sequence[Tile]) -> dict[str, str]:
     return {"level": level, "start": start, "reasons": "; ".join(filter(None, reasons))}
 
 
-def _models_as_people(contents: Contents, detail: str) -> str:
-    """Return of what families the judges named like models are, and if a first system is, too."""
+def _self_judging(contents: Contents) -> list[str]:
+    """Return which model judges outputs of its own family, the one that does so most often."""
+    rows = [row for row in contents.tables["judge_bias"].to_pylist() if row["n_own_family"]]
+    return [
+        f"model {row['judge']} judges its own family: outputs of that win "
+        f"{share_text(row['own_family_share'])} of {counted(row['n_own_family'], 'comparison')}"
+        for row in sorted(rows, key=lambda row: (-row["n_own_family"], row["judge"]))[:1]
+    ]
+
+
+def _models_as_people(contents: Contents, says: str, detail: str) -> str:
+    """Return who judges the first system like a model of its family, and what the gate says."""
     details = re.findall(r"\((family (\w+), [^()]*)\)", detail)
     rankings = contents.tables["system_rankings"].to_pylist()
     first = [row["system"] for row in rankings if row["headline"] and row["rank"] == 1]
     is_own = not {family for _, family in details}.isdisjoint(model_families(first).values())
-    own = [f"by its name that of {first_of([*map(quoted, first)], 1)}, which is first"] * is_own
-    return f" ({'; '.join([text for text, _ in details] + own)})"
+    own = "a model may judge its own outputs: by their names, a judge who counts and "
+    own += f"{first_of([*map(quoted, first)], 1)}, which is first, are of one family; "
+    return own * is_own + f"{says} ({'; '.join(text for text, _ in details)})"
 
 
 def by_chance(contents: Contents) -> str:
@@ -215,6 +232,7 @@ def became(contents: Contents) -> dict[str, int]:
         "n_votes": sum(contents.anonymous_votes.values()), "n_judged": contents.n_judged,
         "n_labels": contents.rows["labels"], "n_scores": contents.n_scores,
         "n_systems": len(set(contents.tables["system_rankings"]["system"].to_pylist())),
+        "n_open": contents.labelled_in_all.n_open,
     }  # fmt: skip
 
 
@@ -226,7 +244,7 @@ def labels_tile(contents: Contents) -> Tile:
     first = [
         Look(f"{row['task']}/{row['item']}" if several else row["item"],
              quote(f"item={row['task']}/{row['item']}"),
-             f"votes {row['tally']}" if row["tally"] else row["reasons"]) for row in doubtful
+             row["told"] or row["reasons"]) for row in doubtful
     ]  # fmt: skip
     anchor = "doubt" if first else "certainty" if labels.n else "records"
     n_labels = counted(labels.n, "label")
@@ -239,8 +257,7 @@ def labels_tile(contents: Contents) -> Tile:
                 f"; {labels.decided:,} decided by experts, {labels.against:,} against the model"
             )
         name = f"Labels {certain}" if labels.decided else "Labels that are certain"
-        if n_open := labels.n - labels.certain - labels.decided:
-            words += f"; {n_open:,} not certain"
+        words += f"; {labels.n_open:,} not certain" * bool(labels.n_open)
         figures = [own for own in accuracies(contents.label_counts) if own.which == "all"]
         sentence = f"{share} of {n_labels} {certain}"
         if n_known := sum(own.n for own in figures):
@@ -265,7 +282,7 @@ def _certain_by(contents: Contents) -> str:
     """Return what makes labels certain: an audit, or their probability."""
     certificates = contents.facts.get("certificates", {})
     certified = [own for own in certificates.values() if own["certified"]]
-    words = f"probability {contents.certain_at:g} or more"
+    words = f"probability {contents.certain_at:g} or more, by votes weighed by judges' accuracy"
     if len(certified) == 1 and len(contents.labelled) == 1:
         return (f"certified by an audit of {certified[0]['n']:,} of them: at least "
                 f"{contents.certain_at:g} are right")  # fmt: skip
@@ -293,7 +310,8 @@ def judges_tile(contents: Contents) -> Tile:
     is_clear = not random and len(names) > 1 and any(v != "undetermined" for v in verdicts)
     clear = f"none {'of the others ' * bool(dropped)}looks random" * is_clear
     n_judges = counted(len(names), "judge")
-    begin = f"of {n_judges}" if concerns else f"none was {'left out' if tested else 'tested'}"
+    begin = f"of {n_judges}{', none left out' * (not dropped)}"
+    begin = begin if concerns else f"none was {'left out' if tested else 'tested'}"
     models = _least_agreeing(contents)
     words = "; ".join(filter(None, (begin, *concerns, clear, models)))
     sentence = "; ".join(concerns).replace(" ", f" of {n_judges} ", 1)
@@ -308,15 +326,9 @@ def judges_tile(contents: Contents) -> Tile:
         if _is_doubted(row) or row["dropped"]:
             whys.setdefault(row["judge"], "suspected" if row.get("suspected") else why)
     first = sorted((judge for judge in whys if judge in anchors), key=dropped.__contains__)[:FEW]
-    looks = [Look(j, anchors[j], whys[j] + ", left out" * (j in dropped)) for j in first]
-    return Tile(
-        "Judges who count",
-        f"{len(names - dropped):,}",
-        words,
-        "judges",
-        sentence,
-        looks,
-    )
+    fates = {judge: "left out" if judge in dropped else "counted" for judge in names}
+    looks = [Look(j, anchors[j], ", ".join(filter(None, (whys[j], fates.get(j))))) for j in first]
+    return Tile("Judges who count", f"{len(names - dropped):,}", words, "judges", sentence, looks)
 
 
 def _least_agreeing(contents: Contents) -> str:
@@ -338,12 +350,18 @@ def changes_tile(contents: Contents) -> Tile:
     n, kinds = changes.get("changed_labels"), ("new", "corrected", "withdrawn")
     words = [f"{counted(n, 'label') if n else 'no label'} changed"] * bool(n or contents.labelled)
     words += [counted(m, f"{k} judgment") for k in kinds if (m := changes.get(f"{k}_judgments"))]
-    words = words or ["other settings" if changes.get("settings_changed") else "other changes"]
+    is_known = contents.previous or contents.previous_manifest
+    section = section_of_changes(contents) if is_known else {"settings": ()}
+    settings = [f"{path}: {was} to {is_}" for path, was, is_ in section["settings"]]
+    other = counted(len(settings), "setting") if settings else "other settings"
+    is_other = settings or changes.get("settings_changed")
+    words = words or [f"{other} changed" if is_other else "other changes"]
     sentence = words[0] if n else ""
-    compared = contents.previous and section_of_changes(contents)["tables"]
+    compared = contents.previous and section["tables"]
     if compared and contents.tables["system_rankings"].num_rows:
         n_ranks = compared["ranks"]["n"]
         words.append(f"{counted(n_ranks, 'rank')} changed" if n_ranks else "no rank changed")
+    words += [shorten(f"settings: {first_of(settings, FEW)}", MOST_DETAIL)] * bool(settings)
     labels = compared["labels"]["rows"] if compared else []
     first = [
         Look(row["item"], "changed-labels",
@@ -378,7 +396,8 @@ def winner_tile(contents: Contents) -> Tile:
         is_clear, why = _first_of_task(contents, task, rows)
         name = f"{quoted(rows[0]['system'])} in {quoted(task)}"
         (clear if is_clear else others).append(Look(name, "rankings", why))
-    in_tasks = f"in {len(leaders):,} tasks"
+    n_others = len(contents.facts["kinds"]) - len(leaders)
+    in_tasks = f"in any of {len(leaders):,} {'ranked ' * bool(n_others)}tasks"
     sentence, value, words = f"no clear winner {in_tasks}", NO_WINNER, in_tasks
     if clear:
         value = clear[0].name if len(clear) == 1 else f"{len(clear):,} of {len(leaders):,} tasks"
@@ -386,7 +405,8 @@ def winner_tile(contents: Contents) -> Tile:
         if len(clear) == 1:
             rest = counted(len(leaders) - 1, "other task")
             words = f"better than all others; {rest} without a clear winner"
-        sentence = f"a clear winner {in_tasks.replace(' ', f' {len(clear):,} of ', 1)}"
+        sentence = f"a clear winner in {len(clear):,} of {counted(len(leaders), 'ranked task')}"
+    words += f"; {counted(n_others, 'other task')} not ranked as a whole" * bool(n_others)
     first = [*clear, *others][:FEW]
     return Tile("Winner", value, words, "rankings", sentence, first, "First:",
                 len(leaders) - len(first))  # fmt: skip
@@ -398,7 +418,7 @@ def _first_of_task(contents: Contents, task: str, rows: list[Row]) -> tuple[bool
     name, agreement = rows[0]["system"], contents.headline(task)
     others = [quoted(system) for system in best if system != name]
     lead = _lead(contents, rows)[0]
-    is_clear, why = "not shown" in which, f"by {lead}" if lead else ""
+    is_clear, why = "not shown" in which, "by " * lead[:1].isdigit() + lead
     if agreement and agreement["value"] <= 0:
         is_clear, why = False, "judges agree only by chance"
     elif others:
@@ -410,15 +430,15 @@ def _first_of_task(contents: Contents, task: str, rows: list[Row]) -> tuple[bool
 def _first_of_one_task(contents: Contents, task: str, rows: list[Row]) -> Tile:
     """Return who leads a task; no clear winner where another is not shown to be worse."""
     best, which = best_systems(rows)
-    name, second = rows[0]["system"], quoted(rows[1]["system"])
-    ahead, perhaps = _lead(contents, rows)
+    name = rows[0]["system"]
+    ahead = " ".join(filter(None, _lead(contents, rows)))
     behind = differences_to_first(rows, contents.tables["system_comparisons"])
     untested = [row | own for own, row in zip(behind, rows, strict=False) if own["ci_low"] is None]
     no_test = {name, *(row["system"] for row in untested)}
     rest = [quoted(system) for system in best if system not in no_test]
     of_tested = " tested" * bool(untested)
     is_clear = len(best) == 1 and "not shown" in which
-    words = [f"{ahead} ahead of {second}{perhaps}" if ahead else "", _note(name)]
+    words = [ahead, _note(name)]
     if not is_clear:
         words[0] = ", ".join(filter(None, (f"first: {quoted(name)}", words[0])))
     n_tested = len(rows) - 1 - len(untested)
@@ -430,6 +450,8 @@ def _first_of_one_task(contents: Contents, task: str, rows: list[Row]) -> Tile:
         words.append(f"{', '.join(rest)} {'is' if len(rest) == 1 else 'are'} {NOT_WORSE}")
     elif is_clear or "not shown" not in which:
         words.append(f"better than all others{of_tested}" if is_clear else "without tests")
+    if "no clusters" in (rows[0]["reason"] or ""):
+        words.append("the tests rest on few judges or segments, too few to group systems")
     tested = [row for row in behind[1:] if row["ci_low"] is not None]
     words += filter(None, [most_frequent_reason(tested)])
     if untested:
@@ -498,32 +520,53 @@ def _without_references(contents: Contents, task: str, rows: list[Row]) -> list[
 
 
 def _lead(contents: Contents, rows: Sequence[Row]) -> tuple[str, str]:
-    """Return how far the first is ahead of the second, with the interval, and if by chance."""
+    """Return how far the first is ahead, with the interval; of whom, and if by chance."""
     behind = differences_to_first(rows, contents.tables["system_comparisons"])
     if not behind or behind[1]["score"] is None:
         return "", ""
-    low, high = behind[1]["ci_low"], behind[1]["ci_high"]
-    ahead = f"{number(-behind[1]['score'])} {UNITS.get(rows[0]['method'], '')}".rstrip()
-    if low is None:
-        why = behind[1]["reason"]
-        return ahead, ", not tested" + f" ({why})" * bool(why)
-    perhaps = ", perhaps by chance" * (low <= 0 <= high)
-    return f"{ahead} ({interval(-high, -low)})", perhaps
+    row, second, method = behind[1], quoted(rows[1]["system"]), rows[0]["method"]
+    is_tested = row["ci_low"] is not None
+    values = [row["score"], *[row["ci_high"], row["ci_low"]] * is_tested]
+    if method in ODDS:
+        texts = [share_text(1 / (1 + exp(value))) for value in values]
+        ahead, of_whom = f"wins {texts[0]}", f"of comparisons with {second}, ties aside"
+    else:
+        texts = [number(-value) for value in values]
+        ahead = f"{texts[0]} {UNITS.get(method, '')}".rstrip()
+        of_whom = f"ahead of {second}"
+    around = f" ({' to '.join(texts[1:])})" * is_tested
+    untested = ", not tested" + f" ({row['reason']})" * bool(row["reason"])
+    perhaps = ", perhaps by chance" * (is_tested and row["ci_low"] <= 0 <= row["ci_high"])
+    return ahead + around, of_whom + (perhaps if is_tested else untested)
+
+
+def _of_tasks(contents: Contents, n: int) -> str:
+    """Return of how many tasks something is known: of all 7 tasks, or of 5 of 7 tasks."""
+    n_tasks = len(contents.facts["kinds"])
+    return f"all {n:,} tasks" if n == n_tasks else f"{n:,} of {n_tasks:,} tasks"
 
 
 def _agreement_tile(contents: Contents) -> Tile:
     """Return a task's statistic if there is one task, else the median of all."""
     rows = [row for task in sorted(contents.facts["kinds"]) if (row := contents.headline(task))]
     if not rows:
-        return Tile("Agreement", "unknown", "no statistic is defined", "records")
+        why = most_frequent_reason(contents.tables["agreement"].to_pylist())
+        return Tile("Agreement", "unknown", why or "no statistic is defined", "records")
     values = [without_rounding(row["value"]) or 0.0 for row in rows]
     is_share = any(row["statistic"] in ("percent_agreement", "consistency") for row in rows)
     scale = "" if is_share else "1 is full, 0 is by chance; "
     if len(rows) == 1:
-        ends = interval(*(without_rounding(rows[0][end]) for end in ("ci_low", "ci_high")))
-        words = f"{scale}{in_words(rows[0]['statistic'])}, 95% interval {ends or 'unknown'}"
+        [row] = rows
+        low, high = (without_rounding(row[end]) for end in ("ci_low", "ci_high"))
+        ends = f"95% interval {interval(low, high)}"
+        if low is None or high is None:
+            ends = row["reason"] or "no interval"
+        elif high - low > WIDE:
+            ends += ": wide, as it depends on which judges and items are drawn"
+        words = f"{scale}{row['words']}, {ends}"
         return Tile("Agreement", number(values[0]), words, "agreement")
-    words = f"{scale}median of {len(values):,} tasks, {interval(min(values), max(values))}"
+    words = f"{scale}median of {_of_tasks(contents, len(values))}, "
+    words += interval(min(values), max(values))
     return Tile("Agreement", number(median(values)), words, "agreement")
 
 
@@ -542,19 +585,18 @@ def next_commands(contents: Contents) -> list[str]:
         for one in judges_tile(contents).first[:1]
         if "left out" not in one.why and _is_short(one.name)
     ]
-    lines += [to_look_at] * (labels.n > labels.certain + labels.decided)
-    if parent and not (manifest.get("decision") or {}).get("forgets_person"):  # else it is gone
-        lines.append(f"annot diff {campaign} {parent['version']} {version}    # what changed, why")
+    lines += [to_look_at] * bool(labels.n_open)
+    to_verify = f"annot verify {campaign} {version}    # that nothing was altered"
+    lines += [to_verify] * bool(parent)  # annot diff is the command of the changes
     if contents.tables["estimates"].num_rows:
         lines.append(f"annot hits {campaign} --design validate    # what people should judge next")
     elif any(scales) and "assumed_scales" not in warned:  # else it plans nothing
         lines.append(f"annot hits {campaign}    # the next batch to annotate")
     if name := _doubtful_name(contents):
         lines.append(f"annot trace {campaign} {name}    # why it has its label or score")
-    lines += [f"annot verify {campaign} {version}    # that nothing was altered",
-              f"annot serve {campaign}    # items, judges and raw rows",
+    lines += [to_verify, f"annot serve {campaign}    # items, judges and raw rows",
               f"annot items {campaign}    # items on which judges differ"]  # fmt: skip
-    return lines[:FEW]
+    return [*dict.fromkeys(lines)][:FEW]
 
 
 def _doubtful_name(contents: Contents) -> str:
