@@ -74,7 +74,8 @@ def make_app(pages: Pages, decisions: DecisionFile, token: str, port: int) -> St
         Mount("/static", StaticFiles(packages=[("annot_pipeline.serve", "static")])),
     ]
     guard = Middleware(BaseHTTPMiddleware, dispatch=site.guard)
-    errors = {AnnotError: _error_page, HTTPStatus.NOT_FOUND: _error_page}
+    error_page = partial(_error_page, pages)
+    errors = {AnnotError: error_page, HTTPStatus.NOT_FOUND: error_page}
     return Starlette(routes=routes, middleware=[guard], exception_handlers=errors)
 
 
@@ -90,11 +91,12 @@ def _page(facts: Facts) -> Answer:
     return answer
 
 
-async def _error_page(request: Request, error: Exception) -> Response:
-    """Say what is wrong, as the command line does: with an address, or with a form."""
+async def _error_page(pages: Pages, request: Request, error: Exception) -> Response:
+    """Say what is wrong, as the command line does, but for folders of this machine."""
     if not isinstance(error, AnnotError):
         error = StoreError("there is no such page", [])
-    html = _templates().get_template("error.html").render(error=error, asked={}, campaign="")
+    template = _templates().get_template("error.html")
+    html = template.render(error=error, local=pages.local, asked={}, campaign="")
     is_form = request.method == "POST"
     return HTMLResponse(html, HTTPStatus.BAD_REQUEST if is_form else HTTPStatus.NOT_FOUND)
 
@@ -163,8 +165,8 @@ class _Site:
         release = self.pages.release(asked.get("release") or "latest")
         kind = release.manifest["facts"]["kinds"].get(asked.get("task"))
         lists = {"items": ("labels", "categorical"), "scored": ("scores", "scalar")}
-        queries = (query for query, (table, of_kind) in lists.items()
-                   if release.tables[table]["rows"] and kind in (None, of_kind))  # fmt: skip
+        filled = {name for name in ("labels", "scores") if release.tables[name]["rows"]}
+        queries = (q for q, (table, of) in lists.items() if table in filled and kind in (None, of))
         template, facts = self.listed(next(queries, "judgments"), asked)
         decided = self.decisions.read()
         for row in facts["rows"]:
@@ -192,8 +194,8 @@ class _Site:
             raise _missing(f"{facts['version']} has no such judge", judge, NOT_HERE)
         chosen = {"judge": judge}
         judgments = self.pages.listed("judgments", facts["version"], chosen, facts["page"])
-        return "judge", facts | {"judge": judge, "of_tasks": rows, "rows": judgments,
-                                 "chosen": chosen}  # fmt: skip
+        facts |= {"judge": judge, "of_tasks": rows, "chosen": chosen}
+        return "judge", facts | {"rows": judgments}
 
     def row(self, asked: dict[str, str]) -> tuple[str, dict[str, Any]]:
         """Show a raw row of an archived export."""

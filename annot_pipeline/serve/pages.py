@@ -71,6 +71,13 @@ class Pages:
         self.causes = cache(self._causes)
         self.changes = lru_cache(8)(self._changes)
 
+    def local(self, message: str) -> str:
+        """Return a message with paths from the campaign on; of folders elsewhere their names."""
+        message = message.replace(f"{self.campaign.folder}/", "")
+        for folder in (self.campaign.gold, self.campaign.store):
+            message = message.replace(str(folder), folder.name)
+        return message
+
     def releases(self) -> Releases:
         """Return the releases as they are now: one may be new, or removed."""
         return Releases.for_campaign(self.campaign)
@@ -120,8 +127,7 @@ class Pages:
             scores = [] if classes else self.listed("scored", version, named, 0)
         judgments = running.result()
         if not classes and not judgments:
-            problem = Problem(f"{task}/{item}", "no judgment is about it")
-            raise StoreError(f"{version} has no such item", [problem])
+            raise StoreError(f"{version} has no such item", [Problem(item, f"not in task {task}")])
         places = {place_of(row) for row in judgments if row["source_file"] is not None}
         lines = self._lines(version, places)
         for row in judgments:

@@ -394,6 +394,7 @@ def test_a_release_that_is_pruned_while_its_page_is_open_is_gone(small, tmp_path
         assert answer.status_code == 404, link
         assert "no release v0001" in answer.text
         assert "annot prune or forget removed it; name v0002" in answer.text
+        assert str(tmp_path) not in answer.text
 
 
 def test_hostile_cells_are_texts(hostile_build, tmp_path):
