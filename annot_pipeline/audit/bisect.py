@@ -79,13 +79,14 @@ def bisect(
     campaign: LoadedCampaign,
     item: str,
     task: str | None = None,
+    version: str = "latest",
     *,
     progress: Callable[[str], None] = lambda _: None,
 ) -> list[Document]:
     """Return since when an item has its value, in each of its tasks.
 
-    Releases are read from the newest back to the first that differs; between these two the cause
-    is found by recomputation, as `annot diff` does.
+    Releases are read from one back to the first that differs; between these two the cause is found
+    by recomputation, as `annot diff` does.
 
     Parameters
     ----------
@@ -95,16 +96,18 @@ def bisect(
         The item.
     task
         The only task to look at; None: all.
+    version
+        The release whose values are meant; older ones are read, newer ones are not.
     progress
         Told what is being read and recomputed.
 
     Returns
     -------
     list of dict
-        By task: ``table``, ``column`` and ``value`` (null: the newest release does not have the
-        item); ``since``, the first release that has it, and ``created_at``; ``before``, the release
-        before that, and ``value_before`` (null: the item was not in it); ``causes``, ``decision``
-        of a person, ``exports`` added or changed, ``settings``, and ``judgments`` of the item that
+        By task: ``table``, ``column`` and ``value`` (null: this release does not have the item);
+        ``since``, the first release that has it, and ``created_at``; ``before``, the release before
+        that, and ``value_before`` (null: the item was not in it); ``causes``, ``decision`` of a
+        person, ``exports`` added or changed, ``settings``, and ``judgments`` of the item that
         changed. ``before`` is null where all releases have the value. Of a rollback, only the cause
         and the decision are given.
 
@@ -114,20 +117,21 @@ def bisect(
         No release has the item, or a release cannot be read.
     """
     releases = Releases.for_campaign(campaign)
-    newest, older = releases.get(), releases.versions()[-2::-1]
+    newest, every = releases.get(version), releases.versions()
+    older = every[: every.index(newest.version)][::-1]
     current = _values(newest, item, task)
-    for version in older if not current else ():
-        current = current or dict.fromkeys(_values(releases.get(version), item, task))
+    for name in older if not current else ():
+        current = current or dict.fromkeys(_values(releases.get(name), item, task))
     if not current:
         raise _no_such(newest, item, task)
     since = dict.fromkeys(current, newest)
     before: dict[tuple[str, str], tuple[Release, Any]] = {}
-    for version in older:
+    for name in older:
         open_keys = current.keys() - before.keys()
         if not open_keys:
             break
-        progress(f"reading {version}")
-        release = releases.get(version)
+        progress(f"reading {name}")
+        release = releases.get(name)
         values = _values(release, item, task)
         for key in open_keys:
             if values.get(key) == current[key]:
@@ -138,11 +142,10 @@ def bisect(
     documents = []
     for key in sorted(current):
         first, (table, of_task) = since[key], key
-        document: Document = {
-            "task": of_task, "item": item, "table": table, "column": VALUES[table],
-            "value": current[key], "since": first.version,
-            "created_at": first.manifest["created_at"], "before": None, "value_before": None,
-        }  # fmt: skip
+        document: Document = {"task": of_task, "item": item, "table": table}
+        document |= {"column": VALUES[table], "value": current[key], "since": first.version}
+        document |= {"created_at": first.manifest["created_at"], "before": None}
+        document["value_before"] = None
         if key in before:
             old, document["value_before"] = before[key]
             document |= {"before": old.version, "judgments": []} | _step(old, first)

@@ -226,11 +226,11 @@ class _Site:
         return "diff", facts | {"old": old, "rows": self.pages.changes(old, facts["version"])}
 
     def cause(self, asked: dict[str, str]) -> tuple[str, dict[str, Any]]:
-        """Show since when an item has its value, and why."""
-        facts = self._facts({})
-        item = asked.get("item", "")
+        """Show since when an item has its value in a release, and why."""
+        facts, item = self._facts(asked), asked.get("item", "")
+        newest = self.pages.release("latest").version
         change = self.pages.causes(facts["version"], asked.get("task") or None, item)
-        return "cause", facts | {"task": change["task"], "item": item, "change": change}
+        return "cause", facts | {"item": item, "change": change, "newest": newest}
 
     async def report(self, request: Request) -> Response:
         """Return the report of a release."""

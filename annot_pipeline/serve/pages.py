@@ -157,9 +157,8 @@ class Pages:
         return rows
 
     def _causes(self, version: str, task: str | None, item: str) -> Document:
-        """Return since when an item has its value, and why; found by recomputation, once."""
-        del version  # part of the key: another newest release, another answer
-        return bisect(self.campaign, item, task)[0]
+        """Return since when an item has its value in a release; found by recomputation, once."""
+        return bisect(self.campaign, item, task, version)[0]
 
     def _changes(self, old: str, new: str) -> list[Document]:
         """Return cells of items that differ between two releases."""

@@ -165,6 +165,19 @@ def test_a_changed_label_leads_to_its_cause(client):
     assert "Cause: " in why
 
 
+@pytest.mark.slow
+def test_a_cause_is_that_of_the_release_that_is_looked_at(client):
+    asked = {"task": "good", "item": "item 7", "release": "v0001"}
+    item = client.get("/item", params=asked).text
+    html = client.get(links(item, "/cause?")[0]).text
+    assert "All releases to v0001 have it." in text_of(html)
+    [newest] = [link for link in links(html, "/cause?") if "release=v0002" in link]
+    assert "Of the newest release, v0002" in text_of(html)
+    why = text_of(client.get(newest).text)
+    assert "since v0002" in why
+    assert "newest release" not in why
+
+
 def test_a_cause_names_the_settings_that_changed(small, tmp_path):
     """It said "settings", as annot bisect does, and not which."""
     pages = Pages(load_campaign(folder_of(small)))
