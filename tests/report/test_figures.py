@@ -210,6 +210,18 @@ def test_a_cell_of_a_comparison_says_whether_the_row_wins():
     assert figure.words("note")[-1] == "Empty cells: not compared."
 
 
+@pytest.mark.parametrize("n", [3, 20, 60, 70])
+def test_matrices_of_many_systems_fit_a_phone(n):
+    """They were 641 px wide at 70 systems; names stay as high as their letters."""
+    names = [f"Open-Assistant Vicuna {k} (34B)" for k in range(n)]
+    for svg in (comparison_matrix_svg(names, np.full((n, n), 0.2), None, 0.05),
+                win_matrix_svg(names, np.ones((n, n)))):  # fmt: skip
+        figure = Figure(svg)
+        assert figure.width <= NARROWEST
+        assert figure.height > 7 * n
+        assert len(figure.words("row")) == n
+
+
 def test_a_cell_of_wins_says_its_share():
     wins, ties = [[0, 6, 0], [3, 0, 2], [0, 2, 0]], [[0, 1, 0], [1, 0, 4], [0, 4, 0]]
     figure = Figure(win_matrix_svg(["A", "B", "C"], wins, ties))

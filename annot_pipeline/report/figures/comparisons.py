@@ -8,8 +8,8 @@ from math import isqrt
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.report.figures.base import MOST_POINTS, numbers, short
-from annot_pipeline.report.figures.plot import matrix_plot, nothing_svg, text_at_right
+from annot_pipeline.report.figures.base import MOST_POINTS, SMALL, numbers, short
+from annot_pipeline.report.figures.plot import matrix_plot, nothing_svg, text_beside
 from annot_pipeline.report.figures.remembered import remembered
 
 MOST_SYSTEMS = isqrt(MOST_POINTS)
@@ -85,5 +85,6 @@ def comparison_matrix_svg(
             linewidth=0, gid="win",
         )  # fmt: skip
         for position, count in enumerate(counts):
-            text_at_right(plot.ax, position, str(count), "wins")
+            height = SMALL if n_rows < 25 else 8  # as high as a row
+            text_beside(plot.ax, position, str(count), "wins", height, side="right")
         return plot.svg()

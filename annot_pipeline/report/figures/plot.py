@@ -258,17 +258,21 @@ def matrix_plot(
     notes: Sequence[str],
     write: Callable[[float], str] | None = None,
 ) -> Iterator[Plot]:
-    """Yield axes with a square matrix: names with numbers at the left, the numbers above."""
+    """Yield axes with a matrix: names with numbers at the left, the numbers above.
+
+    It is as wide as a phone: cells of many systems are narrower than their names are high.
+    """
     n = len(names)
     numbered = [f"{position}. {short(name, 14)}" for position, name in enumerate(names, 1)]
     size = 12 if n <= 14 else 8
     left = 24 + px_of(*numbered, size=size)
-    cell = min(32.0, max(7.0, (NARROWEST - left - 40) / n))
+    cell = min(32.0, (NARROWEST - left - 40) / n)
+    sides = cell * n, max(7.0, cell) * n
     margins = left, 40, 28, 16
-    with new_plot(kind, cell * n, cell * n, description, margins=margins, notes=notes) as plot:
+    with new_plot(kind, *sides, description, margins=margins, notes=notes) as plot:
         draw_cells(plot.ax, shares, palette, write)
         plot.ax.set_yticks(range(n), numbered, fontsize=size)
-        every = 1 if cell >= 14 else 5
+        every = 1 if cell >= 14 else 5 if cell >= 4 else 10
         plot.ax.set_xticks(range(0, n, every), [str(c + 1) for c in range(0, n, every)])
         plot.ax.xaxis.tick_top()
         name_ticks(plot.ax, "y", "row")

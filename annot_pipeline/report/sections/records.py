@@ -119,4 +119,4 @@ def _agreement_text(contents: Contents, task: str) -> str:
         return ""
     ends = interval(without_rounding(row["ci_low"]), without_rounding(row["ci_high"]))
     words = f"{row['words']} {number(without_rounding(row['value']))}"
-    return words + (f" ({ends})" if ends else "")
+    return words + f" ({ends})" * bool(ends)

@@ -48,8 +48,6 @@ REFERENCE = re.compile(r"(?<![a-z])(refs?|references?|human)(?![a-z])", re.IGNOR
 
 WIDE = 0.5
 """Width of an interval of agreement from which on a word says so."""
-ODDS = ("bradley_terry",)
-"""Methods whose differences are log odds of being preferred."""
 NO_WINNER, NOT_WORSE = "No clear winner", "not shown to be worse"
 Row = dict[str, Any]
 
@@ -524,16 +522,15 @@ def _lead(contents: Contents, rows: Sequence[Row]) -> tuple[str, str]:
     behind = differences_to_first(rows, contents.tables["system_comparisons"])
     if not behind or behind[1]["score"] is None:
         return "", ""
-    row, second, method = behind[1], quoted(rows[1]["system"]), rows[0]["method"]
+    row, second, unit = behind[1], quoted(rows[1]["system"]), UNITS.get(rows[0]["method"], "")
     is_tested = row["ci_low"] is not None
     values = [row["score"], *[row["ci_high"], row["ci_low"]] * is_tested]
-    if method in ODDS:
+    if unit == "logits":
         texts = [share_text(1 / (1 + exp(value))) for value in values]
         ahead, of_whom = f"wins {texts[0]}", f"of comparisons with {second}, ties aside"
     else:
         texts = [number(-value) for value in values]
-        ahead = f"{texts[0]} {UNITS.get(method, '')}".rstrip()
-        of_whom = f"ahead of {second}"
+        ahead, of_whom = f"{texts[0]} {unit}".rstrip(), f"ahead of {second}"
     around = f" ({' to '.join(texts[1:])})" * is_tested
     untested = ", not tested" + f" ({row['reason']})" * bool(row["reason"])
     perhaps = ", perhaps by chance" * (is_tested and row["ci_low"] <= 0 <= row["ci_high"])
