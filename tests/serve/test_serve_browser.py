@@ -139,6 +139,16 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(browser, served,
         assert page.evaluate("document.documentElement.scrollWidth") == width, at
 
 
+def test_texts_behind_the_edge_of_a_phone_make_no_row_tall(browser, served):
+    page = opened(browser, served[0], 390)
+    text = '<td class="text">' + "The cake was cold, I think. " * 6 + "</td>"
+    page.evaluate(
+        "t => document.querySelector('tbody tr').insertAdjacentHTML('beforeend', t)", text
+    )
+    height = page.locator("tbody tr").first.evaluate("e => e.getBoundingClientRect().height")
+    assert height < 80, "it took five lines"
+
+
 def test_no_column_of_a_list_is_the_same_in_all_rows(browser, served):
     """It is said once, above the rows; empty ones are left out."""
     page = opened(browser, served[0], 1440)
