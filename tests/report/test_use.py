@@ -219,7 +219,7 @@ def test_settings_that_changed_are_named_with_their_values(labels_builds):
     )  # fmt: skip
     tile = changes_tile(since)
     assert tile.value == "no label changed"
-    assert tile.words == "settings: labels.certain_at: 0.9 to 0.95, seed: 18 to 17"
+    assert tile.words == "settings: labels.certain_at was 0.9, is 0.95; seed was 18, is 17"
     commands = next_commands(since)
     assert (
         f"annot verify campaign.yaml {manifest['version']}    # that nothing was altered"

@@ -350,7 +350,7 @@ def changes_tile(contents: Contents) -> Tile:
     words += [counted(m, f"{k} judgment") for k in kinds if (m := changes.get(f"{k}_judgments"))]
     is_known = contents.previous or contents.previous_manifest
     section = section_of_changes(contents) if is_known else {"settings": ()}
-    settings = [f"{path}: {was} to {is_}" for path, was, is_ in section["settings"]]
+    settings = [f"{path} was {was}, is {is_}" for path, was, is_ in section["settings"]]
     other = counted(len(settings), "setting") if settings else "other settings"
     is_other = settings or changes.get("settings_changed")
     words = words or [f"{other} changed" if is_other else "other changes"]
@@ -359,7 +359,8 @@ def changes_tile(contents: Contents) -> Tile:
     if compared and contents.tables["system_rankings"].num_rows:
         n_ranks = compared["ranks"]["n"]
         words.append(f"{counted(n_ranks, 'rank')} changed" if n_ranks else "no rank changed")
-    words += [shorten(f"settings: {first_of(settings, FEW)}", MOST_DETAIL)] * bool(settings)
+    named = first_of(settings, FEW, "; ")
+    words += [shorten(f"settings: {named}", MOST_DETAIL, placeholder=" …")] * bool(settings)
     labels = compared["labels"]["rows"] if compared else []
     first = [
         Look(row["item"], "changed-labels",
