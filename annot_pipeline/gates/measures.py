@@ -128,7 +128,7 @@ def repeated_answers(metrics: JudgmentMetrics) -> Finding:
     texts = []
     for row in metrics.repeated_answers:
         columns = ", ".join(row["columns"])  # first: what follows may be cut
-        advice = f"mapped to no field, but tell them apart: {columns}; " if columns else ""
+        advice = f"answers differ in columns that no field reads: {columns}; " if columns else ""
         texts.append(f"{row['task']}: {advice}{'; '.join(row['examples'])}")
     return Finding(sum(row["pairs"] for row in metrics.repeated_answers), first_of(texts))
 

@@ -118,7 +118,7 @@ def test_the_gate_names_columns_that_tell_answers_apart(stage_campaign):
     )
     actual = gate(stage_campaign({"a.csv": rows}, **settings()))
     assert (actual.level, actual.value) == ("warn", 4)
-    assert "mapped to no field, but tell them apart: turn" in actual.detail
+    assert "answers differ in columns that no field reads: turn" in actual.detail
     assert "lang" not in actual.detail
     assert "'1': 2 answers by one judge, first in exports/a.csv row 1" in actual.detail
 
