@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
 import shlex
 import shutil
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -116,9 +118,7 @@ def test_a_command_of_the_runbook_works_as_written(typed, copy_campaign, tmp_pat
 
 def test_what_operators_see_is_what_the_code_says():
     """Words of messages in docs/operations.md, as they stand in the source."""
-    page = (ROOT / "docs" / "operations.md").read_text()
-    table = page.split("| what you see |")[1].split("\n\n")[0]
-    seen = [line.split("|")[1] for line in table.splitlines()[2:]]
+    seen = [line.split("|")[1] for line in ALERTS.splitlines()[2:]]
     words = [word for cell in seen for word in re.findall(r"`([^`]+)`", cell)]
     packages = ("annot_pipeline", "assets_defs")
     files = [path for name in packages for path in (ROOT / name).rglob("*.py")]
@@ -140,3 +140,24 @@ def test_pages_link_to_pages_of_the_site_alone():
         if not (page.parent / link).resolve().is_relative_to((ROOT / "docs").resolve())
     ]
     assert not links
+
+
+def test_outcomes_of_public_exports_are_those_of_the_list():
+    """Counts of docs/research/public_exports.md, from the files beside it."""
+    folder = ROOT / "docs" / "research"
+    page = (folder / "public_exports.md").read_text("utf-8")
+    with (folder / "public_exports.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    repositories = len({row["repository"].lower() for row in rows})
+    assert f"{sum(int(row['files']) for row in rows)} files" in page
+    assert f"{repositories} public repositories" in page
+    outcomes: list[list[int]] = []
+    for when in ("before", "after"):
+        counts = Counter({"right": 0, "asked": 0, "refused": 0, "other": 0})
+        for row in rows:
+            outcome = "asked" if row[when] in ("1", "2", "3") else row[when]
+            counts[outcome if outcome in counts else "other"] += int(row["files"])
+        counts["asked"] += counts["right"]
+        outcomes.append(list(counts.values()))
+    shown = re.findall(r"^\| [^|]+ \| (\d+) \| (\d+)[^|]* \|$", page, re.MULTILINE)
+    assert [[int(n) for n in column] for column in zip(*shown, strict=True)] == outcomes

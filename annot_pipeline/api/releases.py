@@ -165,7 +165,7 @@ class Gold:
     ) -> list[dict[str, Any]]:
         """Return where the labels, scores and ranks of an item come from, one document per task.
 
-        Documents are those of ``annot trace --json``, docs/audit.md.
+        Documents are those of ``annot trace --json``, docs/reference/cli.md.
 
         Raises
         ------

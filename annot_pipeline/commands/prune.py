@@ -67,7 +67,7 @@ def prune(
     -------
     dict
         ``kept``, ``removed`` and ``struck_off`` releases, ``gone_gold``, ``archive``, and ``bytes``
-        freed; see docs/audit.md.
+        freed; see docs/reference/cli.md.
 
     Raises
     ------

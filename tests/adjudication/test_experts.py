@@ -47,7 +47,7 @@ def test_experts_who_differ_are_named(stage):
     actual = gate(differ, "experts_disagree")
     assert (actual.level, actual.value) == ("warn", 2)
     # eva changed her mind on i2; on i4 nothing tells what she says now
-    assert actual.detail == "small i0 ('no', 'yes'), small i4 ('maybe', 'other')"
+    assert actual.detail == "small/i0 ('no', 'yes'), small/i4 ('maybe', 'other')"
 
 
 def test_decisions_that_give_way_by_the_names_of_files_are_told(stage):
@@ -67,7 +67,7 @@ def test_decisions_that_look_mistyped_are_named(stage):
     rows = ("foo9,eva,yes,,", "i0,eva,yess,,", "i2,eva,neither,,", "i4,tom,neither,,")
     actual = stage({"x.csv": decisions(*rows)})
     not_judged, new = gate(actual, "decided_not_judged"), gate(actual, "decided_new_classes")
-    assert (not_judged.level, not_judged.value, not_judged.detail) == ("warn", 1, "small 'foo9'")
+    assert (not_judged.level, not_judged.value, not_judged.detail) == ("warn", 1, "small/'foo9'")
     assert (new.level, new.value) == ("warn", 2)
     assert new.detail == "small 'neither' (2 items, as 'i2'), small 'yess' (1 item, as 'i0')"
 

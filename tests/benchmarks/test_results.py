@@ -11,7 +11,7 @@ from benchmarks import run
 from benchmarks.comparison import Comparison, Way
 from benchmarks.comparisons import COMPARISONS
 from benchmarks.figures import ratios_svg, scaling_svg
-from benchmarks.into_docs import PAGE, shortened, with_results
+from benchmarks.into_docs import HEAD, PAGE, shortened, with_results
 from benchmarks.process import Run, measured
 from benchmarks.results import Result, Results, Row, markdown, three_digits
 
@@ -116,49 +116,57 @@ def test_an_unknown_name_is_told(monkeypatch, capsys):
     assert "no comparison sorting; there are: dawid_skene" in capsys.readouterr().err
 
 
+def table(machine: str, **rows: str) -> str:
+    """Return what the page has of a machine: a row a comparison."""
+    lines = [f"| `{name}` | {of} |" for name, of in rows.items()]
+    return f"{machine}\n\n" + "\n".join([HEAD, *lines]) + "\n"
+
+
+def placed(*blocks: str) -> str:
+    marked = "\n".join(f"<!-- machine -->\n{block}" for block in blocks)
+    return f"a\n<!-- results -->\n{marked}<!-- end of results -->\nb\n"
+
+
 def test_results_are_put_between_the_marks():
     page = "a\n<!-- results -->\n<!-- end of results -->\nb\n"
-    actual = "m\n\n**new.** Of new.\n"
-    marks = "<!-- results -->\n<!-- machine -->\n", "<!-- end of results -->"
-    assert with_results(page, actual) == f"a\n{actual.join(marks)}\nb\n"
+    assert with_results(page, table("m", new="1")) == placed(table("m", new="1"))
     with pytest.raises(ValueError, match="no <!-- results -->"):
         with_results("a\n", "new\n")
 
 
 def test_what_was_not_measured_again_stays_with_its_machine():
-    def told(machine, **results):
-        parts = [machine, *(f"**{name}.** Of {name}.\n\n{of}" for name, of in results.items())]
-        return "\n\n".join(parts) + "\n"
-
-    def placed(*blocks):
-        marked = "\n".join(f"<!-- machine -->\n{block}" for block in blocks)
-        return f"a\n<!-- results -->\n{marked}<!-- end of results -->\nb\n"
-
-    page = placed(told("m", one="1", two="2"))
-    again = with_results(page, told("m", two="22", three="3"))
-    assert again == page.replace(
-        told("m", one="1", two="2"), told("m", one="1", two="22", three="3")
-    )
-    assert with_results(again, told("m", two="22")) == again
-    other = told("another", two="2")
-    moved = placed(told("m", one="1"), other)
+    page = placed(table("m", one="1", two="2"))
+    again = with_results(page, table("m", two="22", three="3"))
+    assert again == placed(table("m", one="1", two="22", three="3"))
+    assert with_results(again, table("m", two="22")) == again
+    other = table("another", two="2")
+    moved = placed(table("m", one="1"), other)
     assert with_results(page, other) == moved
-    assert with_results(moved, told("another", one="11")) == placed(
-        told("another", two="2", one="11")
+    assert with_results(moved, table("another", one="11")) == placed(
+        table("another", two="2", one="11")
+    )
+
+
+def test_how_time_grows_stays_below_the_table():
+    said = "`scaling_x`: time grows as size^0.60 from 100 to 1,000.\n"
+    block = table("m", scaling_x="1") + "\n" + said
+    assert with_results(placed(table("m", one="1")), block) == placed(
+        table("m", one="1", scaling_x="1") + "\n" + said
     )
 
 
 def test_the_page_has_the_largest_size(result):
     text = shortened(markdown("A machine.", [result]))
-    assert text.startswith("A machine.\n\n**sorting.** Sorting.\n\n| numbers | way | seconds |")
-    assert text.count("\n| ") == 4
-    assert "| 10 | theirs | 30.0 | 30.0 | 5 |" in text
-    assert "| 1,000 | ours | 16.0 |  | 5 |" in text
-    assert "Time grows as size^0.60 from 100 to 1,000." in text
+    assert text.startswith(f"A machine.\n\n{HEAD}\n| `sorting` | 10 numbers | ours | 1.00 | 5 |")
+    assert text.count("\n| `sorting` | ") == 2
+    assert "| `sorting` | 10 numbers | ours | 1.00 | 5 | theirs | 30.0 | 5 |" in text
+    assert "| `sorting` | 1,000 numbers | ours | 16.0 | 5 |  |  |  |" in text
+    assert text.endswith("`sorting`: time grows as size^0.60 from 100 to 1,000.")
+    assert "| 100 numbers |" not in text
 
 
 def test_the_page_names_every_comparison_and_has_the_place():
     page = PAGE.read_text()
-    assert with_results(page, "m\n\n**new.** Of new.\n") != page
+    assert with_results(page, table("m", new="1")) != page
     for name in COMPARISONS:
         assert f"`{name}`" in page

@@ -45,14 +45,16 @@ JSON = {
     "forget": "`campaign`, `release`, `removed`, `elsewhere`, `exclude`, `alike`, `dry_run`; "
     "with `--dry-run`: `rows` (by archived export), `pinned` (which stop it), "
     "`loss` (release, judgments, items)",
-    "trace": "see [trace](../audit.md#trace-where-a-label-comes-from)",
+    "trace": "see [below](#the-document-of-annot-trace)",
     "items": "`campaign`, `n_items`, `items`, `path`",
     "serve": "`address`, `release`, `decisions`",
     "bisect": "`campaign`, `item`, `changes`; of a metric `metric`, `task`, `question`, `values`, "
     "`since`, `before`, `value`, `value_before`, `causes`, `decision`, `exports`, `settings`",
-    "diff": "see [diff](../audit.md#diff-what-changed-and-why)",
-    "verify": "see [verify](../audit.md#verify-and-rebuild)",
-    "score": "see [score](../score.md)",
+    "diff": "see [below](#the-document-of-annot-diff)",
+    "verify": "`ok`, `files`, `bytes`, `releases`, `archive_ok`, `exports`, `pruned`, `forgotten`, "
+    "`findings` (file, what, do), `rebuilt` (by version: tables, equal, other_code, differences, "
+    "error)",
+    "score": "see [below](#the-document-of-annot-score)",
     "plan": "`release` (null: assumed), `tasks` (variances, `designs`, `enough`)",
     "hits": "`campaign`, `design`, `format`, `folder`, `plan`, `hits`, `slots`, `tasks`, "
     "`unplanned`, `done` (nothing is left to ask), `notes`, `warnings`, `next`",
@@ -64,6 +66,149 @@ JSON = {
     "schema": "the JSON Schema itself",
 }
 """Keys of the JSON document of each command."""
+
+DETAILS = {
+    "trace": (
+        "Keys of each of `traces`.",
+        [
+            (
+                "`campaign`, `release`, `task`, `item`, `kind`",
+                "what was asked for",
+            ),
+            (
+                "`segment`, `system`, `text`, `item_version`, `source`, `reference`, `truth`, "
+                "`other_texts`",
+                "the item, and its other texts if the text changed",
+            ),
+            (
+                "`label`, `distribution`, `score`, `segment_ranks`, `system_rankings`",
+                "its rows in these tables",
+            ),
+            (
+                "`judgments`",
+                "columns of `judgments`, and `answer`, `reason`, `evidence`, `likelihoods`, "
+                "`rules_out`, `weight`, `z_weight`, `beside` (ranks in the same ranking), "
+                "`places` (each record of it: file, row, line, cell, digest, fate)",
+            ),
+            (
+                "`anonymous_votes`, `votes`",
+                "votes that an export gives as counts",
+            ),
+            (
+                "`other_records`, `set_aside`, `judges`",
+                "rejected records; judgments left out of a calculation; verdicts of all judges "
+                "above",
+            ),
+            (
+                "`runner_up`, `prior_evidence`",
+                "the class that evidence is against; the evidence of the prevalence",
+            ),
+            (
+                "`without_judge`, `flipped_by`, `held_fixed`",
+                "the result without each judge; what stays fixed, or why this is not shown",
+            ),
+            (
+                "`chain`",
+                "the stages that made it, with code and data versions",
+            ),
+        ],
+    ),
+    "diff": (
+        "",
+        [
+            (
+                "`campaign`, `from`, `to`",
+                "what is compared",
+            ),
+            (
+                "`inputs`",
+                "`exports`, `judgments` (counts), `verdicts`, `model_versions`, `settings`, "
+                "`code` that differ",
+            ),
+            (
+                "`causes_found`, `recomputed`, `notes`",
+                "whether causes were computed, and from which builds",
+            ),
+            (
+                "`labels`",
+                "labels that `changed`, were `added` or are gone (`removed`); null without labels",
+            ),
+            (
+                "`summary`",
+                "by table and column: `changed`, `added`, `removed`, `became_true` (flags), "
+                "`largest` change, `causes` (counts)",
+            ),
+            (
+                "`cells`, `rows`",
+                "how many cells differ; the first `--rows` of each table",
+            ),
+            (
+                "`judgments_changed`, `judgments`",
+                "how many judgments differ; the first of them",
+            ),
+        ],
+    ),
+    "score": (
+        'A figure is `{"value": x, "ci_low": x, "ci_high": x}`.',
+        [
+            (
+                "`campaign`, `release`, `manifest_sha256`, `predictions`, `gold_column`",
+                "what was scored against what",
+            ),
+            (
+                "`form`",
+                "`name`, `says`, `item`, `task`, `label`, `probability`, `columns`, "
+                "`classes_without_column`, `ignored`",
+            ),
+            (
+                "`floor`, `rounds`, `seed`",
+                "the options of these names",
+            ),
+            (
+                "`rows`, `matched_rows`, `matched`, `gold_items`, `not_rows`",
+                "rows of the file, those about an item of gold, items in both, items of gold; "
+                "comments and other lines",
+            ),
+            (
+                "`unknown_items`, `gold_without_prediction`",
+                "`n`, and the `first` five",
+            ),
+            (
+                "`unknown_tasks`, `other_tasks`",
+                "rows by task: not in gold; not asked for",
+            ),
+            (
+                "`tasks`",
+                "by task: `task`, `scored_on`, `n_items`, `n_known`, `n_without_prediction`, "
+                "`n_adjudicated`, `n_without_votes`, `n_unknown_class`, `n_normalized`, "
+                "`n_tied`, `n_floored`, `classes`, `figures`, `mean_f1`, `mean_expected_f1`, "
+                "`baselines`, `by_class` (`label`, `n_gold`, `n_predicted`, `mass`, "
+                "`precision`, `recall`, `f1`, `expected_precision`, `expected_recall`, "
+                "`expected_f1`), `by_certainty` (`certainty`, `n_items`, `figures`), "
+                "`calibration` (`error`, `label_error`, `bins` of `low`, `high`, `n_items`, "
+                "`confidence`, `expected_accuracy`, `accuracy`)",
+            ),
+            (
+                "`micro`, `macro`",
+                "figures and baselines over tasks; `n_tasks`",
+            ),
+            (
+                "`why_null`",
+                "figure to reason",
+            ),
+            (
+                "`farthest`",
+                "the largest disagreements: `task`, `item`, `label`, `probability`, "
+                "`adjudicated`, `predicted`, `predicted_probability`, `distance`, figures",
+            ),
+            (
+                "`next`",
+                "the next step",
+            ),
+        ],
+    ),
+}
+"""Documents with many keys: a sentence about them, and the keys with what they hold."""
 
 HEAD = """# Command line
 
@@ -183,4 +328,9 @@ def cli_page() -> str:
     lines = [head + "\n"]
     for name, parser in subcommands().items():
         lines += section(name, parser)
-    return "\n".join([*lines, DOCUMENTS, *(f"| `{name}` | {JSON[name]} |" for name in JSON)]) + "\n"
+    lines += [DOCUMENTS, *(f"| `{name}` | {JSON[name]} |" for name in JSON)]
+    for name, (sentence, keys) in DETAILS.items():
+        lines.append(f"\n### The document of annot {name}\n")
+        lines += [f"{sentence}\n"] if sentence else []
+        lines += ["| Key | Holds |\n|---|---|", *(f"| {key} | {held} |" for key, held in keys)]
+    return "\n".join(lines) + "\n"

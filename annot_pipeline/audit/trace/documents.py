@@ -1,8 +1,8 @@
 """Why an item has its label, score or rank: every judgment behind it, from the release alone.
 
-One document a task and item, JSON values throughout; docs/audit.md describes it. A release answers
-for itself: its tables and manifest are all that is read, so any old release can be asked. What does
-not belong here: how it looks (cli, report).
+One document a task and item, JSON values throughout; docs/reference/cli.md has its keys. A release
+answers for itself: its tables and manifest are all that is read, so any old release can be asked.
+What does not belong here: how it looks (cli, report).
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def verify(
     dict
         ``ok``; ``files`` and ``bytes`` whose checksums were computed; ``findings`` of file, what
         and do; ``releases``, each with its own; ``exports`` that differ from those of the newest
-        release checked; ``pruned`` and ``forgotten``; see docs/audit.md.
+        release checked; ``pruned`` and ``forgotten``; see docs/reference/cli.md.
 
     Raises
     ------

@@ -6,7 +6,7 @@ strengths in the model, better systems that write longer texts are no preference
 
 Source: Dubois et al. 2024, "Length-Controlled AlpacaEval", and the style control of LMArena (Li et
 al. 2024), which add lengths to the Bradley-Terry model; here as the ratio, fitted by
-`adjusted_comparisons`. Intervals are Student's, by clusters of comparisons.
+`judge_coefficients`. Intervals are Student's, by clusters of comparisons.
 
 Assumes that lengths are no consequence of what else makes a text better within its system: where
 good texts are long because they say more, the coefficient holds that as well.
@@ -18,18 +18,11 @@ by system alone, fewer than `FEW` clusters, and a longer text that always wins o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-import numpy.typing as npt
 
 from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.model_judges.clustered_estimate import ClusteredEstimate, unknown
-from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
-from annot_pipeline.methods.rankings.adjusted_comparisons import (
-    ComparisonBlock,
-    adjusted_comparisons,
-)
+from annot_pipeline.methods.model_judges.judge_coefficients import JudgeComparisons
 from annot_pipeline.methods.rankings.comparison_fit import varies_within_systems
 from annot_pipeline.methods.rankings.inference import FEW
 
@@ -42,40 +35,14 @@ FEW_CLUSTERS = f"fewer than {FEW} questions"
 ALWAYS_ONE = "the longer text always wins or never wins: the preference has no finite value"
 
 
-@dataclass(frozen=True)
-class LengthPreference:
-    """How far a judge prefers the longer text.
-
-    Parameters
-    ----------
-    longer_wins, n_decided
-        Comparisons of texts of unequal length that are no tie, and those that the longer won.
-    effect
-        Log odds for one unit of difference in log length: of a text e times as long.
-    n_comparisons
-        Comparisons of texts of known lengths.
-    """
-
-    longer_wins: int
-    n_decided: int
-    effect: ClusteredEstimate
-    n_comparisons: int
-
-    @property
-    def longer_share(self) -> float:
-        """Return the share of decided comparisons that the longer text won; NaN without any."""
-        return self.longer_wins / self.n_decided if self.n_decided else float("nan")
-
-
-def length_preference(
-    first_lengths: npt.ArrayLike,
-    second_lengths: npt.ArrayLike,
-    outcomes: npt.ArrayLike,
-    clusters: npt.ArrayLike,
-    *,
-    systems: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
-) -> LengthPreference:
-    """Estimate one judge's preference for longer texts.
+def asked_length_preference(
+    first_lengths: Floats,
+    second_lengths: Floats,
+    outcomes: Floats,
+    clusters: Codes,
+    systems: tuple[Codes, Codes] | None,
+) -> tuple[float, JudgeComparisons | ClusteredEstimate]:
+    """Return what `fit_asked` estimates one judge's preference from, or why there is none.
 
     Parameters
     ----------
@@ -89,47 +56,36 @@ def length_preference(
         Codes from 0 of the systems of the first and the second text, ``(n,)`` each. None: systems
         are not known, and all strengths are taken to be equal.
 
-    Raises
-    ------
-    ValueError
-        Arrays of different lengths, or outcomes that are none.
+    Returns
+    -------
+    longer_share
+        Of decided comparisons of texts of unequal length that the longer won; NaN without any.
+    asked
+        Of log odds for one unit of difference in log length: of a text e times as long.
     """
-    lengths = [np.asarray(values, np.float64) for values in (first_lengths, second_lengths)]
-    outcome, cluster = np.asarray(outcomes, np.float64), np.asarray(clusters, np.int64)
-    no_systems = np.zeros(outcome.size, np.int64)
-    pairs = (no_systems, no_systems) if systems is None else systems
-    codes = [np.asarray(values, np.int64) for values in pairs]
-    sizes = {values.size for values in (*lengths, outcome, cluster, *codes)}
-    if len(sizes) > 1:
-        raise ValueError(f"arrays of different lengths: {sorted(sizes)}")
-    if not np.isin(outcome, (0, 0.5, 1)).all():
-        raise ValueError("outcomes must be 0, 0.5 or 1")
-    has_lengths = (lengths[0] > 0) & (lengths[1] > 0)
-    first, second = (values[has_lengths] for values in lengths)
-    outcome, cluster = outcome[has_lengths], cluster[has_lengths]
-    ratio = np.log(first) - np.log(second)
+    has_lengths = (first_lengths > 0) & (second_lengths > 0)
+    ratio = np.log(first_lengths[has_lengths]) - np.log(second_lengths[has_lengths])
+    outcome, cluster = outcomes[has_lengths], clusters[has_lengths]
     is_decided = (outcome != 0.5) & (ratio != 0)
     longer_wins = int((is_decided & ((outcome == 1) == (ratio > 0))).sum())
     n_decided = int(is_decided.sum())
     is_separable = longer_wins in (0, n_decided) and not (outcome[ratio != 0] == 0.5).any()
-    effect = _effect(
-        ratio, outcome, cluster, [values[has_lengths] for values in codes],
-        is_separable=is_separable,
-    )  # fmt: skip
-    return LengthPreference(longer_wins, n_decided, effect, int(outcome.size))
+    sides = [np.zeros_like(cluster)] * 2 if systems is None else [of[has_lengths] for of in systems]
+    asked = _asked(ratio, outcome, cluster, sides, is_separable=is_separable)
+    return longer_wins / n_decided if n_decided else np.nan, asked
 
 
-def _effect(
+def _asked(
     ratio: Floats, outcomes: Floats, clusters: Codes, systems: list[Codes], *, is_separable: bool
-) -> ClusteredEstimate:
-    """Return the coefficient, or why there is none."""
+) -> JudgeComparisons | ClusteredEstimate:
+    """Return what the coefficient is fitted to, or why there is none."""
     if not ratio.size:
         return unknown(NO_LENGTHS)
     if ratio.size < FEWEST_COMPARISONS:
         return unknown(TOO_FEW)
     if not ratio.any():
         return unknown(NO_VARIATION)
-    names, codes = np.unique(np.stack(systems), return_inverse=True)
+    codes = np.unique(np.stack(systems), return_inverse=True)[1]
     first, second = codes.reshape(2, -1)
     if not varies_within_systems(ratio, first, second):
         return unknown(BY_SYSTEM)
@@ -138,12 +94,7 @@ def _effect(
         return unknown(FEW_CLUSTERS)
     if is_separable:
         return unknown(ALWAYS_ONE)
-    block = ComparisonBlock(
-        question.reshape(-1), np.zeros(ratio.size, np.int64), first, second, outcomes,
-        np.full(ratio.size, -1), questions.size, 1, names.size, 0, covariates=ratio[:, None],
-    )  # fmt: skip
-    fit = adjusted_comparisons(InMemoryBlocks([block]), has_ties=False).fit
-    return ClusteredEstimate(
-        float(fit.coefficients[0]), float(fit.coefficient_errors[0]),
-        fit.effect_degrees_of_freedom, by_judge=False, reason=None,
+    return JudgeComparisons(
+        first, second, outcomes, question.reshape(-1), ratio, np.zeros(ratio.size, bool),
+        np.ones(ratio.size),
     )  # fmt: skip

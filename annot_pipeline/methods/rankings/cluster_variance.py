@@ -102,9 +102,14 @@ def share_factors(counts: csr_array, totals: Floats) -> csr_array:
     1 / sqrt(1 - share of the system's judgments that the cluster gave).
     """
     factors = counts.astype(np.float64)
-    shares = factors.data / np.maximum(totals, LEAST)[factors.indices]
-    factors.data = 1 / np.sqrt(1 - np.minimum(shares, LARGEST_SHARE)) - 1
+    factors.data = share_growth(factors.data, totals[factors.indices]) - 1
     return factors
+
+
+def share_growth(counts: Floats, totals: Floats) -> Floats:
+    """Return by what sums of a cluster and system grow, of its judgments and all of the system."""
+    shares = counts / np.maximum(totals, LEAST)
+    return np.asarray(1 / np.sqrt(1 - np.minimum(shares, LARGEST_SHARE)))
 
 
 def corrected_sums(sums: Floats, counts: Floats, projection: Floats, inverse: Floats) -> Floats:

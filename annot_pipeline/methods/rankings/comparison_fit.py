@@ -101,14 +101,7 @@ class ComparisonModel:
 
     def expected(self, log_odds: Floats) -> tuple[Floats, Floats, Floats]:
         """Return the expected preference, the probability of a tie, the preference's variance."""
-        half = np.abs(log_odds) / 2
-        worse = np.exp(-2 * half)
-        tie = np.exp(self.parameters[-1] - half) if self.has_ties else np.zeros_like(half)
-        total = 1 + worse + tie
-        wins = np.where(log_odds > 0, 1.0, worse) / total
-        tie = tie / total
-        preference = wins + tie / 2
-        return preference, tie, wins + tie / 4 - preference**2
+        return expected_preferences(log_odds, self.parameters[-1] if self.has_ties else -np.inf)
 
     def design(self, first: Codes, second: Codes, orders: Codes, covariates: Floats) -> Design:
         """Return the design matrix of `log_odds`, ``(n_rows, n_linear)``."""
@@ -138,6 +131,20 @@ class ComparisonModel:
             information[:size, -1] = information[-1, :size] = cross
             information[-1, -1] = (n * tie * (1 - tie)).sum()
         return Derivatives(gradient, information)
+
+
+def expected_preferences(log_odds: Floats, tie: Floats | float) -> tuple[Floats, Floats, Floats]:
+    """Return the expected preference, the probability of a tie, the preference's variance.
+
+    ``tie``: Davidson's log nu, of all or of each; minus infinity where ties are half wins.
+    """
+    half = np.abs(log_odds) / 2
+    worse, ties = np.exp(-2 * half), np.exp(tie - half)
+    total = 1 + worse + ties
+    wins = np.where(log_odds > 0, 1.0, worse) / total
+    ties = ties / total
+    preference = wins + ties / 2
+    return preference, ties, wins + ties / 4 - preference**2
 
 
 @dataclass(frozen=True)

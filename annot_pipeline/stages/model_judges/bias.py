@@ -20,9 +20,11 @@ from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.model_judges.clustered_estimate import (
     ClusteredEstimate,
     clustered_estimate,
+    unknown,
 )
-from annot_pipeline.methods.model_judges.length_preference import length_preference
-from annot_pipeline.methods.model_judges.order_effect import order_effect
+from annot_pipeline.methods.model_judges.judge_coefficients import JudgeComparisons, fit_asked
+from annot_pipeline.methods.model_judges.length_preference import asked_length_preference
+from annot_pipeline.methods.model_judges.order_effect import asked_order_effect
 from annot_pipeline.methods.numerics.shares import wilson_interval
 from annot_pipeline.runtime.indexing import index, index_pairs, is_in
 from annot_pipeline.runtime.listed_items import ListedItems
@@ -50,10 +52,7 @@ UNANSWERED = ("rejected", "not_asked", "unscored")
 """Fates of records that may be comparisons without an answer."""
 LEAST_COMPARISONS = 20
 """Of a judge whose effects of order and length are estimated."""
-MOST_FITTED = 1_000
-"""Judges of a task whose effects are estimated, those with the most comparisons."""
 TOO_FEW = f"fewer than {LEAST_COMPARISONS} comparisons"
-NOT_FITTED = f"more than {MOST_FITTED:,} judges: effects are of those with the most comparisons"
 UNKNOWN_ORDER = "which output was shown first is unknown"
 NO_FAMILIES = "no family is declared for the judge and for a system"
 NO_PEOPLE = "people compared no such pair: no reference for the own family"
@@ -124,25 +123,29 @@ def bias_rows(
         name: ("model" if is_model else "human")
         for name, is_model in zip(answers.judges, answers.is_model.tolist(), strict=True)
     }
-    order = np.argsort(compared.judge, kind="stable")
+    by_judge = np.argsort(compared.judge, kind="stable")
     counts = np.bincount(compared.judge, minlength=len(compared.judges))
     ends = np.cumsum(counts)
-    least = np.sort(counts)[::-1][:MOST_FITTED][-1]
     own_family = _families(compared, settings.judges.declared)
     people = _shares_of_people(compared, kinds)
     unanswered = _unanswered(rows)
-    result = []
+    result: list[Row] = []
+    asked: list[JudgeComparisons | ClusteredEstimate] = []
     for code, judge in enumerate(compared.judges):
-        own = compared.only(order[ends[code] - counts[code] : ends[code]])
+        own = compared.only(by_judge[ends[code] - counts[code] : ends[code]])
         row: Row = {"task": answers.task, "judge": judge}
         row["kind"] = kinds.get(judge) if settings.judges.declared else None
         row["n_comparisons"] = int(counts[code])
         row |= _first_shown(own) | _both_orders(own)
         row["n_unanswered"] = unanswered.get(judge, 0)
-        row |= _effects(own, is_fitted=bool(counts[code] >= least))
-        row |= _own_family(own, own_family.of_judge.get(judge), own_family, people)
-        result.append(without_nan(row))
-    return result
+        facts, effects = _effects(own)
+        row |= facts | _own_family(own, own_family.of_judge.get(judge), own_family, people)
+        result.append(row)
+        asked += effects
+    fitted = fit_asked(asked)
+    for row, length, order in zip(result, fitted[::2], fitted[1::2], strict=True):
+        row |= _ends("length", length) | _ends("order", order)
+    return [without_nan(row) for row in result]
 
 
 def _comparisons(
@@ -236,30 +239,28 @@ def _unanswered(rows: pa.Table) -> dict[str, int]:
     return {row["values"]: row["counts"] for row in counts}
 
 
-def _effects(own: Comparisons, *, is_fitted: bool) -> Row:
-    """Return the effects of order and of length, beside the systems."""
+def _effects(own: Comparisons) -> tuple[Row, list[JudgeComparisons | ClusteredEstimate]]:
+    """Return facts of lengths, and what the effects of length and of order are fitted to."""
     row: Row = {"n_lengths": int((~np.isnan(own.length_a) & ~np.isnan(own.length_b)).sum())}
-    reason = TOO_FEW if own.judge.size < LEAST_COMPARISONS else None if is_fitted else NOT_FITTED
-    if reason is not None:
-        return row | {"order_reason": reason, "length_reason": reason}
+    if own.judge.size < LEAST_COMPARISONS:
+        return row, [unknown(TOO_FEW)] * 2
     outcome = (np.sign(own.share - 0.5) + 1) / 2
     has_systems = bool((np.minimum(own.system_a, own.system_b) != NONE).all())
     sides = (own.system_a, own.system_b) if has_systems else (own.item_a, own.item_b)
-    lengths = length_preference(
-        own.length_a, own.length_b, outcome, own.cluster, systems=sides if has_systems else None
+    row["longer_share"], length = asked_length_preference(
+        own.length_a, own.length_b, outcome, own.cluster, sides if has_systems else None
     )
-    row |= {"longer_share": lengths.longer_share} | _ends("length", lengths.effect)
     has_order = ~np.isnan(own.b_first)
     if not has_order.any():
-        return row | {"order_reason": UNKNOWN_ORDER}
+        return row, [length, unknown(UNKNOWN_ORDER)]
     is_turned = own.b_first[has_order] == 1
     side_a, side_b = (side[has_order] for side in sides)
-    first, second = np.where(is_turned, side_b, side_a), np.where(is_turned, side_a, side_b)
-    order = order_effect(
-        first, second, np.where(is_turned, 1 - outcome[has_order], outcome[has_order]),
+    order = asked_order_effect(
+        np.where(is_turned, side_b, side_a), np.where(is_turned, side_a, side_b),
+        np.where(is_turned, 1 - outcome[has_order], outcome[has_order]),
         own.cluster[has_order], strengths="systems" if has_systems else "items",
     )  # fmt: skip
-    return row | _ends("order", order.effect)
+    return row, [length, order]
 
 
 def _ends(name: str, estimate: ClusteredEstimate) -> Row:

@@ -174,6 +174,6 @@ MEASURE_MODEL_JUDGES = Stage(
     },
     outputs=tuple(table.name for table in TABLES),
     settings=("judges", "ranking.shown_order", "seed"),
-    code_version="4",  # no order effect without a pair in both orders
+    code_version="5",  # effects of all judges of a task, fitted together
     work=measure_model_judges,
 )  # fmt: skip
