@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -203,6 +203,10 @@ class Contents:
         """Return the settings of the first pattern that matches the task's name; else none."""
         every = self.settings.get("tasks", ())
         return next((s for s in every if fnmatchcase(task, s["name"])), {})
+
+    def references(self, task: str) -> Sequence[str]:
+        """Return the systems of a task that are references: they do not compete."""
+        return self.task_settings(task).get("references") or ()
 
     def headline(self, task: str) -> dict[str, Any] | None:
         """Return the row of the main agreement statistic, in words; None if it has no value."""

@@ -226,6 +226,16 @@ def test_agreement_on_the_first_screen(contents, ends):
     assert said in winner_tile(more).words
 
 
+def test_references_are_said_to_be_ranked_without_competing(contents):
+    """The first screen names the winner without them, the table of the best with them."""
+    said = "References (human, gold) are ranked here, too, but do not compete."
+    tasks = [{"name": "*", "references": ["human", "gold"]}]
+    settings = contents.manifest["settings"] | {"tasks": tasks}
+    with_references = replace(contents, manifest=contents.manifest | {"settings": settings})
+    assert said in html_of(rankings, with_references)
+    assert "do not compete" not in html_of(rankings, contents)
+
+
 def test_agreement_of_models(contents):
     section = Section(html_of(models, contents))
     figure, table = section.figure("Agreement of models"), section.tables["Models"]

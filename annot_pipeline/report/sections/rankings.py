@@ -58,6 +58,7 @@ def rankings(contents: Contents) -> dict[str, Any]:
     result = {
         **best(ranked, tables["variance"]),
         **ranking_rows(ranked),
+        "references": [s for t in sorted(facts["kinds"]) for s in contents.references(t)],
         "drawings": ranking_figures(ranked, comparisons=tables["system_comparisons"]),
         "other_drawings": ranking_figures(ranked, DRAWN, MOST_DRAWN, tables["system_comparisons"]),
         "most_drawn": min(n_tasks, MOST_DRAWN),

@@ -429,8 +429,7 @@ def _first_of_task(contents: Contents, task: str, rows: list[Row]) -> tuple[bool
 def _first_of_one_task(contents: Contents, task: str, rows: list[Row]) -> Tile:
     """Return who leads a task; no clear winner where another is not shown to be worse."""
     best, which = best_systems(rows)
-    name = rows[0]["system"]
-    ahead = " ".join(filter(None, _lead(contents, rows)))
+    name, ahead = rows[0]["system"], " ".join(filter(None, _lead(contents, rows)))
     behind = differences_to_first(rows, contents.tables["system_comparisons"])
     untested = [row | own for own, row in zip(behind, rows, strict=False) if own["ci_low"] is None]
     no_test = {name, *(row["system"] for row in untested)}
@@ -456,7 +455,7 @@ def _first_of_one_task(contents: Contents, task: str, rows: list[Row]) -> Tile:
     if untested:
         why = most_frequent_reason(untested)
         words.append(f"{len(untested):,} not tested" + f" ({why})" * bool(why))
-    if references := contents.task_settings(task).get("references"):
+    if references := contents.references(task):
         words.append(f"references ({first_of(references, FEW)}) do not compete")
     words += (methods := _other_firsts(contents, task, [row["system"] for row in rows]))
     sentence = f"{quoted(name)} is better than all others{of_tested}"
@@ -498,7 +497,7 @@ def _without_references(contents: Contents, task: str, rows: list[Row]) -> list[
 
     Those that a task declares to be references do not compete.
     """
-    names = contents.task_settings(task).get("references") or ()
+    names = contents.references(task)
     references = [row for row in rows if row["system"] in names]
     if not references:
         return rows
