@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from annot_pipeline.cli.campaign import _validation
 from annot_pipeline.cli.diff import _bisected
 from annot_pipeline.cli.render import fields, table, text
 
@@ -87,3 +88,17 @@ def test_bisect_shows_figures_as_other_commands_do():
     ]
     lines = [*_bisected({"changes": [change | {"column": "label", "value_before": "a\x1b"}]}, "c")]
     assert lines[1].endswith("it was a\ufffd")
+
+
+def test_what_to_do_after_a_failed_build_has_a_line_each():
+    """All of it stood in the line of the next command, 495 characters long."""
+    empty = dict.fromkeys(("sources", "tasks", "gates", "rejections"), ())
+    document = empty | {
+        "records": 2, "fates": {"used": 2}, "names_of_this_run": False, "other_key": None,
+        "failed_build": {"do": ["compare the export", "annot diff c latest candidate"]},
+    }  # fmt: skip
+    assert list(_validation(document, "c"))[-4:] == [
+        "the last build failed with these exports and settings: see annot status",
+        "  do: compare the export", "  do: annot diff c latest candidate",
+        "next: resolve its error, then annot build c",
+    ]  # fmt: skip

@@ -116,9 +116,9 @@ def _validation(document: Document, campaign: str) -> Iterator[str]:
         yield f"a build would publish nothing: {document['other_key']['what']}"
         yield f"next: {document['other_key']['do']}"
     elif document["failed_build"] and not bad:
-        do = "; ".join(document["failed_build"]["do"])
         yield "the last build failed with these exports and settings: see annot status"
-        yield f"next: resolve its error ({do}), then annot build {campaign}"
+        yield from (f"  do: {do}" for do in document["failed_build"]["do"])
+        yield f"next: resolve its error, then annot build {campaign}"
     elif not bad:
         yield f"next: annot build {campaign}"
 
