@@ -96,6 +96,7 @@ def test_a_stopped_build_keeps_its_tables_and_gold_stays(campaign, capsys):
     assert "A candidate: nothing was published" in report
     assert "Published <time" not in report
     assert f"annot publish campaign.yaml --candidate {run[:8]} --accept unseen_judges" in report
+    assert "annot items campaign.yaml --release candidate    # items to look at" in report
     assert "annot verify campaign.yaml" not in report
     assert "A candidate, not published; made: 20" in (candidate.folder / "README.md").read_text()
 

@@ -194,7 +194,7 @@ def test_a_first_without_tests_has_not_won():
         ({"new_judgments": 135, "withdrawn_judgments": 1}, True, "no label changed",
          "135 new judgments, 1 withdrawn judgment", ""),
         ({"new_judgments": 2}, False, "2 new judgments", "", ""),
-        ({}, False, "other changes", "", ""),
+        ({}, False, "something else changed", "", ""),
         ({"settings_changed": True}, False, "other settings changed", "", ""),
     ],
 )  # fmt: skip

@@ -351,9 +351,8 @@ def changes_tile(contents: Contents) -> Tile:
     is_known = contents.previous or contents.previous_manifest
     section = section_of_changes(contents) if is_known else {"settings": ()}
     settings = [f"{path} was {was}, is {is_}" for path, was, is_ in section["settings"]]
-    other = counted(len(settings), "setting") if settings else "other settings"
-    is_other = settings or changes.get("settings_changed")
-    words = words or [f"{other} changed" if is_other else "other changes"]
+    other = "other settings" if changes.get("settings_changed") else "something else"
+    words = words or [f"{counted(len(settings), 'setting') if settings else other} changed"]
     sentence = words[0] if n else ""
     compared = contents.previous and section["tables"]
     if compared and contents.tables["system_rankings"].num_rows:
@@ -571,7 +570,8 @@ def next_commands(contents: Contents) -> list[str]:
     """Return the three commands that go on from a release."""
     manifest, campaign = contents.manifest, contents.campaign
     if manifest.get("candidate"):
-        return candidate_steps(manifest, campaign)[:FEW]
+        to_look = f"annot items {campaign} --release candidate    # items to look at"
+        return [*candidate_steps(manifest, campaign), to_look][:FEW]
     version, parent = manifest["version"], manifest["parent"]
     kinds, labels = contents.facts["kinds"], contents.labelled_in_all
     scales = [contents.task_settings(t).get("scale") for t in kinds if kinds[t] == "scalar"]
