@@ -67,7 +67,10 @@ def data_card(manifest: Manifest, gold: Gold) -> str:
         "title": title(manifest),
         "description": "\n".join(paragraphs(described(manifest))),
         "main": main_table(manifest),
-        "question": question,
+        "questions": [
+            (task, kind, _whole(question(manifest, task) or "not stated"))
+            for task, kind in sorted(facts["kinds"].items())
+        ],
         "fates": contracts.fates_text(facts["fates"]),
         "pseudonymize": manifest["settings"]["privacy"]["pseudonymize"],
         "votes": contracts.votes_text(votes) if votes else "",
@@ -75,21 +78,36 @@ def data_card(manifest: Manifest, gold: Gold) -> str:
         "judged": [*_judged(gold)],
         "verdicts": list(VERDICTS),
         "filtered": _filtered(manifest, gold["judges"]),
-        "label_counts": gold["label_counts"].to_pylist(),
-        "agreement": gold["agreement"].to_pylist(), "minor": MINOR.search,
-        "models": gold["judge_validation"].to_pylist(),
+        "adjudicated": [*_adjudicated(manifest, gold["label_counts"])],
+        "agreement": [*_agreement(gold["agreement"])],
+        "models": [*_models(gold["judge_validation"])],
         "model_note": contracts.model_note(facts["used_judges"]),
         "classes": [*_classes(gold)],
         **rankings(gold),
-        "accuracies": accuracies(gold["label_counts"].to_pylist()), "share_text": share_text,
-        "certificates": contracts.certificates(facts), "whole": _whole,
+        "accuracies": [
+            (
+                row.task, row.which, row.n, row.right, Marked(share_text(row.share)),
+                Marked(" to ".join(map(share_text, row.interval))),
+            )
+            for row in accuracies(gold["label_counts"].to_pylist())
+        ],
+        "certificates": [
+            (task, str(certified).lower(), _whole(what))
+            for task, certified, what in contracts.certificates(facts)
+        ],
         "recalibrated": first_of([t for t, rests in certainty if rests["is_recalibrated"]]),
         "limits": _limits(manifest, gold),
         "allowed": {
             name: {c.name: first_of(c.allowed, 20) for c in table.columns}
             for name, table in GOLD.items()
         },
-        "source_digest": source_digest, "fates_text": contracts.fates_text,
+        "provenance": [
+            (
+                source["name"], Marked(f"`{source_digest(source)[:12]}`"), source.get("rows"),
+                contracts.fates_text(source["records"]) if "records" in source else source["kind"],
+            )
+            for source in manifest["sources"]
+        ],
         "packages": first_of([f"{name} {v}" for name, v in manifest["packages"].items()], 20),
         "citation": citation(manifest),
         "bibtex": bibtex(manifest),
@@ -173,6 +191,40 @@ def _filtered(manifest: Manifest, judges: pa.Table) -> dict[str, Any]:
             if reason
         ],
     }  # fmt: skip
+
+
+def _adjudicated(manifest: Manifest, label_counts: pa.Table) -> Iterator[tuple[Any, ...]]:
+    n_unmodelled: Counter[str] = Counter()
+    for row in label_counts.to_pylist():
+        n_unmodelled[row["task"]] += row["n"] * (row["as_model"] is None)
+    for task, decisions in sorted(manifest["facts"]["adjudications"].items()):
+        if decisions["decided"]:
+            yield task, decisions["decided"], decisions["overridden"], n_unmodelled[task]
+
+
+def _agreement(agreement: pa.Table) -> Iterator[tuple[Any, ...]]:
+    for row in agreement.to_pylist():
+        if not MINOR.search(row["statistic"]):
+            yield (
+                row["task"], row["statistic"],
+                Marked("undefined") if row["value"] is None else row["value"],
+                None if row["ci_low"] is None
+                else Marked(f"{row['ci_low']:.3f} to {row['ci_high']:.3f}"),
+                row["n_items"], row["n_judges"], row["reason"],
+            )  # fmt: skip
+
+
+def _models(validation: pa.Table) -> Iterator[tuple[Any, ...]]:
+    """Yield how each model agrees with people, or by how much its scores correlate."""
+    for row in validation.to_pylist():
+        name = "correlation" if row["agreement"] is None else "agreement"
+        value, ceiling, low = row[name], row[f"human_{name}"], row[f"{name}_low"]
+        ends = "" if low is None else f" ({low:.3f} to {row[f'{name}_high']:.3f})"
+        yield (
+            row["task"], row["judge"], row["reference"], f"{row['n_items']:,}",
+            "" if value is None else f"{value:.3f}{ends}",
+            "" if value is None or ceiling is None else f"{ceiling:.3f}", row["reason"] or "",
+        )  # fmt: skip
 
 
 def _classes(gold: Gold) -> Iterator[tuple[Any, ...]]:
