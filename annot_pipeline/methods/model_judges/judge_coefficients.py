@@ -61,13 +61,15 @@ class JudgeComparisons:
         return int(max(self.first.max(), self.second.max())) + 1
 
 
-def fit_asked(asked: Sequence[JudgeComparisons | ClusteredEstimate]) -> list[ClusteredEstimate]:
+def fit_prepared(
+    prepared: Sequence[JudgeComparisons | ClusteredEstimate],
+) -> list[ClusteredEstimate]:
     """Return the coefficient of each judge; what is an estimate already stays."""
-    judges = [one for one in asked if isinstance(one, JudgeComparisons)]
+    judges = [one for one in prepared if isinstance(one, JudgeComparisons)]
     fitted: dict[int, ClusteredEstimate] = {}
     for part in _parts(judges):
         fitted |= zip(map(id, part), _fit(part), strict=True)
-    return [one if isinstance(one, ClusteredEstimate) else fitted[id(one)] for one in asked]
+    return [one if isinstance(one, ClusteredEstimate) else fitted[id(one)] for one in prepared]
 
 
 def _parts(judges: Sequence[JudgeComparisons]) -> Iterator[list[JudgeComparisons]]:
@@ -110,7 +112,7 @@ class _Rows:
         column = np.bincount(groups, values * self.column, n_groups)
         return np.hstack([strengths.reshape(n_groups, -1), column.reshape(n_groups, 1)])
 
-    def compared(self, groups: Codes, n_groups: int) -> Floats:
+    def counts(self, groups: Codes, n_groups: int) -> Floats:
         """Return comparisons of each group and system, ``(n_groups, K)``."""
         cells, size = groups * self.n_systems, n_groups * self.n_systems
         both = np.concatenate([cells + self.first, cells + self.second])
@@ -198,7 +200,7 @@ def _variances(
     owner, starts = np.repeat(np.arange(n), sizes), np.cumsum([0, *sizes])
     clusters = np.concatenate(questions) + starts[rows.groups]
     scores = rows.scores(parameters, clusters, owner.size)
-    growth = share_growth(rows.compared(clusters, owner.size), rows.compared(rows.groups, n)[owner])
+    growth = share_growth(rows.counts(clusters, owner.size), rows.counts(rows.groups, n)[owner])
     scores[:, :systems] = scores[:, :systems] * growth
     influence = (scores * inverse[owner, systems]).sum(axis=1)
     return np.asarray(np.bincount(owner, influence**2, n), np.float64)

@@ -35,14 +35,14 @@ FEW_CLUSTERS = f"fewer than {FEW} questions"
 ALWAYS_ONE = "the longer text always wins or never wins: the preference has no finite value"
 
 
-def asked_length_preference(
+def prepare_length_preference(
     first_lengths: Floats,
     second_lengths: Floats,
     outcomes: Floats,
     clusters: Codes,
     systems: tuple[Codes, Codes] | None,
 ) -> tuple[float, JudgeComparisons | ClusteredEstimate]:
-    """Return what `fit_asked` estimates one judge's preference from, or why there is none.
+    """Return what `fit_prepared` estimates one judge's preference from, or why there is none.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def asked_length_preference(
     -------
     longer_share
         Of decided comparisons of texts of unequal length that the longer won; NaN without any.
-    asked
+    prepared
         Of log odds for one unit of difference in log length: of a text e times as long.
     """
     has_lengths = (first_lengths > 0) & (second_lengths > 0)
@@ -71,11 +71,11 @@ def asked_length_preference(
     n_decided = int(is_decided.sum())
     is_separable = longer_wins in (0, n_decided) and not (outcome[ratio != 0] == 0.5).any()
     sides = [np.zeros_like(cluster)] * 2 if systems is None else [of[has_lengths] for of in systems]
-    asked = _asked(ratio, outcome, cluster, sides, is_separable=is_separable)
-    return longer_wins / n_decided if n_decided else np.nan, asked
+    prepared = _prepare(ratio, outcome, cluster, sides, is_separable=is_separable)
+    return longer_wins / n_decided if n_decided else np.nan, prepared
 
 
-def _asked(
+def _prepare(
     ratio: Floats, outcomes: Floats, clusters: Codes, systems: list[Codes], *, is_separable: bool
 ) -> JudgeComparisons | ClusteredEstimate:
     """Return what the coefficient is fitted to, or why there is none."""

@@ -38,7 +38,7 @@ FEW_CLUSTERS = f"fewer than {FEW} questions that tell of it"
 ALWAYS_ONE = "one position always wins or never loses: the effect has no finite value"
 
 
-def asked_order_effect(
+def prepare_order_effect(
     first: Codes,
     second: Codes,
     outcomes: Floats,
@@ -46,7 +46,7 @@ def asked_order_effect(
     *,
     strengths: Literal["systems", "items"],
 ) -> JudgeComparisons | ClusteredEstimate:
-    """Return what `fit_asked` estimates one judge's order effect from, or why there is none.
+    """Return what `fit_prepared` estimates one judge's order effect from, or why there is none.
 
     Parameters
     ----------

@@ -22,9 +22,9 @@ from annot_pipeline.methods.model_judges.clustered_estimate import (
     clustered_estimate,
     unknown,
 )
-from annot_pipeline.methods.model_judges.judge_coefficients import JudgeComparisons, fit_asked
-from annot_pipeline.methods.model_judges.length_preference import asked_length_preference
-from annot_pipeline.methods.model_judges.order_effect import asked_order_effect
+from annot_pipeline.methods.model_judges.judge_coefficients import JudgeComparisons, fit_prepared
+from annot_pipeline.methods.model_judges.length_preference import prepare_length_preference
+from annot_pipeline.methods.model_judges.order_effect import prepare_order_effect
 from annot_pipeline.methods.numerics.shares import wilson_interval
 from annot_pipeline.runtime.indexing import index, index_pairs, is_in
 from annot_pipeline.runtime.listed_items import ListedItems
@@ -130,7 +130,7 @@ def bias_rows(
     people = _shares_of_people(compared, kinds)
     unanswered = _unanswered(rows)
     result: list[Row] = []
-    asked: list[JudgeComparisons | ClusteredEstimate] = []
+    prepared: list[JudgeComparisons | ClusteredEstimate] = []
     for code, judge in enumerate(compared.judges):
         own = compared.only(by_judge[ends[code] - counts[code] : ends[code]])
         row: Row = {"task": answers.task, "judge": judge}
@@ -141,8 +141,8 @@ def bias_rows(
         facts, effects = _effects(own)
         row |= facts | _own_family(own, own_family.of_judge.get(judge), own_family, people)
         result.append(row)
-        asked += effects
-    fitted = fit_asked(asked)
+        prepared += effects
+    fitted = fit_prepared(prepared)
     for row, length, order in zip(result, fitted[::2], fitted[1::2], strict=True):
         row |= _ends("length", length) | _ends("order", order)
     return [without_nan(row) for row in result]
@@ -247,7 +247,7 @@ def _effects(own: Comparisons) -> tuple[Row, list[JudgeComparisons | ClusteredEs
     outcome = (np.sign(own.share - 0.5) + 1) / 2
     has_systems = bool((np.minimum(own.system_a, own.system_b) != NONE).all())
     sides = (own.system_a, own.system_b) if has_systems else (own.item_a, own.item_b)
-    row["longer_share"], length = asked_length_preference(
+    row["longer_share"], length = prepare_length_preference(
         own.length_a, own.length_b, outcome, own.cluster, sides if has_systems else None
     )
     has_order = ~np.isnan(own.b_first)
@@ -255,7 +255,7 @@ def _effects(own: Comparisons) -> tuple[Row, list[JudgeComparisons | ClusteredEs
         return row, [length, unknown(UNKNOWN_ORDER)]
     is_turned = own.b_first[has_order] == 1
     side_a, side_b = (side[has_order] for side in sides)
-    order = asked_order_effect(
+    order = prepare_order_effect(
         np.where(is_turned, side_b, side_a), np.where(is_turned, side_a, side_b),
         np.where(is_turned, 1 - outcome[has_order], outcome[has_order]),
         own.cluster[has_order], strengths="systems" if has_systems else "items",

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from annot_pipeline.methods.model_judges.judge_coefficients import fit_asked
+from annot_pipeline.methods.model_judges.judge_coefficients import fit_prepared
 from annot_pipeline.methods.model_judges.length_preference import (
     ALWAYS_ONE,
     BY_SYSTEM,
@@ -17,7 +17,7 @@ from annot_pipeline.methods.model_judges.length_preference import (
     NO_LENGTHS,
     NO_VARIATION,
     TOO_FEW,
-    asked_length_preference,
+    prepare_length_preference,
 )
 from annot_pipeline.methods.rankings.comparison_fit import STRENGTH_PRECISION, WEAK_PRECISION
 
@@ -38,11 +38,11 @@ def arena(rng, coefficient, n=800, n_systems=6):
 def length_preference(*data, systems=None):
     """Return the estimate of one judge, and the share of longer texts that won."""
     first, second, outcomes, clusters = data
-    longer_share, asked = asked_length_preference(
+    longer_share, asked = prepare_length_preference(
         np.array(first, float), np.array(second, float), np.array(outcomes, float),
         np.array(clusters, int), systems,
     )  # fmt: skip
-    return SimpleNamespace(effect=fit_asked([asked])[0], longer_share=longer_share)
+    return SimpleNamespace(effect=fit_prepared([asked])[0], longer_share=longer_share)
 
 
 def test_as_an_optimiser_finds_it():

@@ -6,23 +6,23 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from annot_pipeline.methods.model_judges.judge_coefficients import fit_asked
+from annot_pipeline.methods.model_judges.judge_coefficients import fit_prepared
 from annot_pipeline.methods.model_judges.order_effect import (
     ALWAYS_ONE,
     FEW_CLUSTERS,
     NO_COMPARISON,
     ONE_ORDER,
-    asked_order_effect,
+    prepare_order_effect,
 )
 
 
 def order_effect(first, second, outcomes, clusters, *, strengths="systems"):
     """Return the estimate of one judge."""
-    asked = asked_order_effect(
+    prepared = prepare_order_effect(
         np.array(first, int), np.array(second, int), np.array(outcomes, float),
         np.array(clusters, int), strengths=strengths,
     )  # fmt: skip
-    return fit_asked([asked])[0]
+    return fit_prepared([prepared])[0]
 
 
 def davidson(rng, log_odds, tie):
