@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.model_judges.judge_coefficients import fit_prepared
+from annot_pipeline.methods.model_judges.judge_coefficients import fit_judges
 from annot_pipeline.methods.model_judges.order_effect import prepare_order_effect
 
 OUTCOMES = {"model_a": 1.0, "model_b": 0.0}
@@ -32,10 +32,12 @@ def test_shares_of_the_first_shown(shared_data: Path, judge: str, share: float) 
     codes = np.unique(sides, return_inverse=True)[1].reshape(sides.shape)
     outcomes = np.array([OUTCOMES.get(row["winner"], 0.5) for row in rows])
     questions = np.unique([row["question_id"] for row in rows], return_inverse=True)[1]
-    prepared = prepare_order_effect(codes[:, 0], codes[:, 1], outcomes, questions, strengths="systems")
+    prepared = prepare_order_effect(
+        codes[:, 0], codes[:, 1], outcomes, questions, strengths="systems"
+    )
     assert len(rows) == 26_919
     assert outcomes[outcomes != 0.5].mean() == pytest.approx(share, abs=5e-4)
-    low, high = fit_prepared([prepared])[0].interval()
+    low, high = fit_judges([prepared])[0].interval()
     # the effect has the sign of the share; people have none
     assert (low > 0) == (share > 0.52)
     assert (high < 0) == (share < 0.48)

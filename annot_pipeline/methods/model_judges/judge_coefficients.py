@@ -61,9 +61,7 @@ class JudgeComparisons:
         return int(max(self.first.max(), self.second.max())) + 1
 
 
-def fit_prepared(
-    prepared: Sequence[JudgeComparisons | ClusteredEstimate],
-) -> list[ClusteredEstimate]:
+def fit_judges(prepared: Sequence[JudgeComparisons | ClusteredEstimate]) -> list[ClusteredEstimate]:
     """Return the coefficient of each judge; what is an estimate already stays."""
     judges = [one for one in prepared if isinstance(one, JudgeComparisons)]
     fitted: dict[int, ClusteredEstimate] = {}

@@ -42,7 +42,7 @@ def prepare_length_preference(
     clusters: Codes,
     systems: tuple[Codes, Codes] | None,
 ) -> tuple[float, JudgeComparisons | ClusteredEstimate]:
-    """Return what `fit_prepared` estimates one judge's preference from, or why there is none.
+    """Return what `fit_judges` estimates one judge's preference from, or why there is none.
 
     Parameters
     ----------

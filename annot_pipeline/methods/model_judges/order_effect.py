@@ -46,7 +46,7 @@ def prepare_order_effect(
     *,
     strengths: Literal["systems", "items"],
 ) -> JudgeComparisons | ClusteredEstimate:
-    """Return what `fit_prepared` estimates one judge's order effect from, or why there is none.
+    """Return what `fit_judges` estimates one judge's order effect from, or why there is none.
 
     Parameters
     ----------

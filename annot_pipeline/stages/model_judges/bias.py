@@ -22,7 +22,7 @@ from annot_pipeline.methods.model_judges.clustered_estimate import (
     clustered_estimate,
     unknown,
 )
-from annot_pipeline.methods.model_judges.judge_coefficients import JudgeComparisons, fit_prepared
+from annot_pipeline.methods.model_judges.judge_coefficients import JudgeComparisons, fit_judges
 from annot_pipeline.methods.model_judges.length_preference import prepare_length_preference
 from annot_pipeline.methods.model_judges.order_effect import prepare_order_effect
 from annot_pipeline.methods.numerics.shares import wilson_interval
@@ -142,7 +142,7 @@ def bias_rows(
         row |= facts | _own_family(own, own_family.of_judge.get(judge), own_family, people)
         result.append(row)
         prepared += effects
-    fitted = fit_prepared(prepared)
+    fitted = fit_judges(prepared)
     for row, length, order in zip(result, fitted[::2], fitted[1::2], strict=True):
         row |= _ends("length", length) | _ends("order", order)
     return [without_nan(row) for row in result]

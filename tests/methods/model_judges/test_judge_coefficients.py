@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from annot_pipeline.methods.model_judges.clustered_estimate import unknown
-from annot_pipeline.methods.model_judges.judge_coefficients import JudgeComparisons, fit_prepared
+from annot_pipeline.methods.model_judges.judge_coefficients import JudgeComparisons, fit_judges
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.methods.rankings.adjusted_comparisons import (
     ComparisonBlock,
@@ -63,7 +63,7 @@ def test_each_judge_has_her_own_model():
             np.ones(6),
         )
     )
-    for fitted, one in zip(fit_prepared(judges), judges, strict=True):
+    for fitted, one in zip(fit_judges(judges), judges, strict=True):
         expected = alone(one)
         actual = fitted.value, fitted.standard_error, fitted.degrees_of_freedom
         assert actual == pytest.approx(expected, rel=1e-6)
@@ -72,14 +72,14 @@ def test_each_judge_has_her_own_model():
 def test_others_move_no_digit():
     rng = np.random.default_rng(4)
     judges = [judge(rng, 3 + n % 2, tie=0.2, has_ties=True) for n in range(7)]
-    together = fit_prepared(judges)
-    assert [fit_prepared([one])[0] for one in judges] == together
-    assert fit_prepared(judges[::-1])[::-1] == together
+    together = fit_judges(judges)
+    assert [fit_judges([one])[0] for one in judges] == together
+    assert fit_judges(judges[::-1])[::-1] == together
 
 
 def test_an_estimate_stays_in_its_place():
     asked = judge(np.random.default_rng(5), 3, tie=0.2, has_ties=True)
-    fitted = fit_prepared([unknown("a"), asked, unknown("b"), asked])
+    fitted = fit_judges([unknown("a"), asked, unknown("b"), asked])
     assert [one.reason for one in fitted] == ["a", None, "b", None]
     assert fitted[1] == fitted[3]
-    assert fit_prepared([]) == []
+    assert fit_judges([]) == []

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from annot_pipeline.methods.model_judges.judge_coefficients import fit_prepared
+from annot_pipeline.methods.model_judges.judge_coefficients import fit_judges
 from annot_pipeline.methods.model_judges.length_preference import (
     ALWAYS_ONE,
     BY_SYSTEM,
@@ -42,7 +42,7 @@ def length_preference(*data, systems=None):
         np.array(first, float), np.array(second, float), np.array(outcomes, float),
         np.array(clusters, int), systems,
     )  # fmt: skip
-    return SimpleNamespace(effect=fit_prepared([asked])[0], longer_share=longer_share)
+    return SimpleNamespace(effect=fit_judges([asked])[0], longer_share=longer_share)
 
 
 def test_as_an_optimiser_finds_it():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from annot_pipeline.methods.model_judges.judge_coefficients import fit_prepared
+from annot_pipeline.methods.model_judges.judge_coefficients import fit_judges
 from annot_pipeline.methods.model_judges.order_effect import (
     ALWAYS_ONE,
     FEW_CLUSTERS,
@@ -22,7 +22,7 @@ def order_effect(first, second, outcomes, clusters, *, strengths="systems"):
         np.array(first, int), np.array(second, int), np.array(outcomes, float),
         np.array(clusters, int), strengths=strengths,
     )  # fmt: skip
-    return fit_prepared([prepared])[0]
+    return fit_judges([prepared])[0]
 
 
 def davidson(rng, log_odds, tie):
