@@ -24,10 +24,10 @@ from annot_pipeline.init.questions import (
     ANSWERS,
     MOST_CHOICES,
     ORDER,
-    ColumnsByRole,
     NoJudgmentsError,
     Option,
     Question,
+    Roles,
     written,
 )
 from annot_pipeline.init.samples import ROWS_READ, Sample
@@ -223,7 +223,7 @@ def guess(
     *,
     named_by_folder: bool = False,
     preset: str | None = None,
-    by_role: ColumnsByRole | None = None,
+    by_role: Roles | None = None,
     command: str = "",
 ) -> Guess:
     """Look at exports and write a campaign.yaml for them.
@@ -328,9 +328,8 @@ def _files(
             yield location
             continue
         location = export.resolve()
-        below = sorted(
-            location.rglob("*") if deep else location.iterdir(), key=lambda p: natural_key(str(p))
-        )
+        found = location.rglob("*") if deep else location.iterdir()
+        below = sorted(found, key=lambda path: natural_key(str(path)))
         marked = {path.parent for path in below if path.name.startswith(MARKER_PREFIX)}
         for path in below:
             inside = path.relative_to(location).parts
@@ -362,7 +361,7 @@ def _sort_files(
     root: Path,
     folders: Sequence[Path],
     preset: str | None,
-    by_role: ColumnsByRole,
+    by_role: Roles,
 ) -> tuple[list[SourceGuess], list[ItemTable], list[_Unused]]:
     """Find the sources first, then which of the other files describe their items."""
     unreadable = {path: why for path, why in samples_by_path.items() if isinstance(why, str)}
