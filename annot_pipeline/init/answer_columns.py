@@ -54,15 +54,13 @@ class Answers(Things):
         rare = [c for c in chosen if isinstance(c.column.expression, dict)]
         if any(2 * c.column.n_blank > len(self.sheet) for c in rare):  # whose blanks are rejected
             self.questions.append(alike.which_answers(chosen))
-        pairs = self._take([c.column for c in chosen], truth)
+        pairs = self._map([c.column for c in chosen], truth)
         if pairs and not chosen[0].is_named:
             listed = first_of([column.name for column, _ in pairs])
             self.notes.append(f"taken for answers by what the cells hold: {listed}")
         return pairs
 
-    def _take(
-        self, columns: Sequence[Column], truth: Column | None
-    ) -> list[tuple[Column, Reading]]:
+    def _map(self, columns: Sequence[Column], truth: Column | None) -> list[tuple[Column, Reading]]:
         """Claim columns that hold answers, and return how each answers."""
         pairs = [(c, answer) for c in columns if (answer := self._answer(c, truth))]
         if len(pairs) > 1 and alike.have_steps(self.sheet, [c for c, _ in pairs]):
@@ -183,7 +181,7 @@ class Answers(Things):
             answers = asked or answers  # to one of several, all may have said the same
         if texts and answers:
             self.notes.append(f"free text, no question: {', '.join(c.name for c in texts)}")
-        return self._take(answers, truth)
+        return self._map(answers, truth)
 
     def _answer_question(self) -> Question:
         named = [c for c in self.choice.offered() if self._is_answer_name(c.name)]

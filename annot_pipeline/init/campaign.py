@@ -382,7 +382,7 @@ def _sort_files(
             rest.append(_Unused(where, asked[0].text, columns, group, asked[0], own[0]))
         else:
             sources += map(without_placeholders, own)
-    sources, derived = _without_derived(sources, root)
+    sources, derived = _originals(sources, root)
     tables: list[ItemTable] = []
     unused += derived
     for one in _offering_files(rest):
@@ -425,9 +425,7 @@ def _asks_who(unused: _Unused) -> bool:
     return unused.question is not None and unused.question.role == "judge"
 
 
-def _without_derived(
-    sources: list[SourceGuess], root: Path
-) -> tuple[list[SourceGuess], list[_Unused]]:
+def _originals(sources: list[SourceGuess], root: Path) -> tuple[list[SourceGuess], list[_Unused]]:
     """Leave out comparisons of tasks that rankings cover too: they were derived from these."""
     rankings = [s for s in sources if s.group.first.format == "wmt_ranking"]
     ranked = {task.name for source in rankings for task in source.tasks} - {None}

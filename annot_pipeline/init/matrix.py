@@ -36,7 +36,7 @@ from annot_pipeline.init.what import EACH_ROW
 from annot_pipeline.init.who import MEANS, agreement, is_free_text
 
 FEWEST, MANY = 2, 4
-MOST_COMPARED, FEWEST_ROWS, HARDLY = 10, 10, 0.1
+MOST_COMPARED, FEWEST_ROWS, HARDLY = 10, 10, 0.03
 """Columns whose agreement is looked at, and how much of it beyond chance is hardly any: judges of
 one thing agree, questions do not."""
 MOST_OPTIONS = 50

@@ -109,7 +109,7 @@ class _Reader(Answers):
         if compared := self._compared():
             return [self._finished(one, judge_line) for one in compared]
         if self.judge and not self._answers_given():
-            ranks = rankings.long_ranking(self.sheet, self.choice, self.sheet[self.judge])
+            ranks = rankings.long_ranks(self.sheet, self.choice, self.sheet[self.judge])
             if ranks:
                 return [self._finished(self._ranked(*ranks, pairing), judge_line)]
         return [self._finished(one, judge_line) for one in self._ordinary(pairing)]

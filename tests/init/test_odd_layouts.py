@@ -142,6 +142,22 @@ def test_a_condition_of_people_may_be_no_item(tmp_path: Path, guess: Guesses) ->
     assert guess(path, **answers).fields()["item"] == {"value": "{question}"}
 
 
+def test_it_is_asked_whether_people_or_things_have_a_condition(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    draw = random.Random(26)
+    rows = [
+        (f"r{n % 9}", f"text {n // 9}", "abc"[n % 3], draw.choice(("yes", "no")))
+        for n in range(270)
+    ]  # fmt: skip
+    path = written(tmp_path, "rater,item,condition,label", rows)
+    first, second = asked(path).options
+    assert (first.by_role, second.by_role) == (
+        {"ignore": ("condition",)}, {"system": ("condition",)}
+    )  # fmt: skip
+    assert "system" not in guess(path, ignore="condition").fields()
+
+
 def test_what_a_condition_says_is_no_question(tmp_path: Path, guess: Guesses) -> None:
     draw, rows = random.Random(14), []
     for n in range(80):
