@@ -31,17 +31,16 @@ class Things(Judges):
         systems = [c for c in systems if not c.is_unique or self.named("system")]  # an output each
         for judge in self.judges:
             systems = [c for c in systems if not roles.same_thing(sheet, c.name, judge)]
-            of_people = [c.name for c in systems if c.words == {"condition"}]
-            of_people = [n for n in of_people if sheet.determines(judge, n)]
-            if of_people and not {"system", "ignore"} & self.by_role.keys():
-                options = [Option({"ignore": tuple(of_people)}, "a group of people")]
-                options += [Option({"system": tuple(of_people)}, "it made what was judged")]
-                text = f"each {judge} has one {of_people[0]}"
-                self.questions.append(Question("system", text, options, "What is it?"))
         if any(roles.is_called_id(c.name) for c in systems):  # beside which others are outputs
             systems = [c for c in systems if roles.is_called_id(c.name)]
         last_words = {names.words(c.name)[-1] for c in systems}  # one for each of several outputs
         system = systems[0] if systems and len(last_words) == len(systems) else None
+        is_group = system and system.words == {"condition"} and "system" not in self.by_role
+        if system and is_group and any(sheet.determines(j, system.name) for j in self.judges):
+            options = [Option({"ignore": (system.name,)}, "a group of people")]
+            options.append(Option({"system": (system.name,)}, "it made what was judged"))
+            text = f"each {self.judge} has one {system.name}"
+            self.questions.append(Question("system", text, options, "What is it?"))
         if items and not (system and self._has_outputs(system, self.things)):
             return self._joined_item(items)
         segments = [sheet[n] for n in self.named("segment") or self.things]
