@@ -13,7 +13,7 @@ from annot_pipeline.errors import first_of
 from annot_pipeline.init import names, roles
 from annot_pipeline.init.abstentions import without_abstentions
 from annot_pipeline.init.answers import MOST_LABELS, NO, YES, scale_of
-from annot_pipeline.init.questions import ColumnsByRole, Option, Question, Reading
+from annot_pipeline.init.questions import Option, Question, Reading, Roles
 from annot_pipeline.init.roles import Candidate
 from annot_pipeline.init.table import Column, Sheet
 
@@ -21,7 +21,7 @@ FEWEST_QUESTIONS = 3
 RATINGS = names.WORDS["ratings"] | names.WORDS["criteria"]
 CLASSES = names.WORDS["classes"]
 """Words of columns whose numbers mostly stand for classes."""
-FEWEST_STEPS, MOST_STEPS, FEWEST_PAIRS = 5, 101, 30
+FEWEST_STEPS, MOST_STEPS, FEWEST_PAIRS, SEVEN = 5, 101, 30, [*range(1, 8)]
 NEARER, SURELY, FAIRLY = 0.75, 3.0, 2.0
 """Distance of two judges' different answers, as a share of that of answers taken at random; and
 standard errors by which it is below the latter on a scale, and above the former of classes."""
@@ -46,10 +46,10 @@ def together(sheet: Sheet, columns: Sequence[str]) -> Column:
 
 def is_check_of(sheet: Sheet, flag: Column, answer: Column, keys: Sequence[Column]) -> bool:
     """Return whether a column says, in every row, whether an answer is what another column has."""
-    names_ = [c.name for c in keys if c.counts.keys() == answer.counts.keys()]
     is_flag = {*map(str.lower, flag.answers)} <= {*YES, *NO} and not flag.n_blank
-    if flag.counts.keys() == answer.counts.keys() or not is_flag or not names_:
+    if not is_flag or flag.counts.keys() == answer.counts.keys():
         return False
+    names_ = [c.name for c in keys if c.counts.keys() == answer.counts.keys()]
     flags, answers = sheet.codes(flag.name), sheet.table.column(answer.name).to_pylist()
     rows = [[*map(eq, answers, sheet.table.column(name).to_pylist())] for name in names_]
     return any(len({*zip(row, flags, strict=True)}) == len({*row}) == 2 for row in rows)
@@ -82,6 +82,14 @@ def is_finer(column: Column) -> bool:
     Beside answers of few values these may be times.
     """
     return roles.is_measured(column) and column.n_distinct > MOST_STEPS
+
+
+def is_narrow(first: Candidate, other: Candidate) -> bool:
+    """Return whether numbers span less than half of what answers of many values beside them do."""
+    slider, column = first.column, other.column
+    if {slider.numeric_share, column.numeric_share} != {1} or slider.n_distinct <= roles.MOST_ALIKE:
+        return False
+    return 2 * (column.high - column.low) < slider.high - slider.low
 
 
 def are_answers(group: Sequence[Candidate], sure: Sequence[Candidate]) -> bool:
@@ -124,7 +132,7 @@ def answer_options(columns: Sequence[Column]) -> list[Option]:
     return options
 
 
-def _labels_and_scores(names_: Sequence[str], are_scores: Sequence[bool]) -> ColumnsByRole:
+def _labels_and_scores(names_: Sequence[str], are_scores: Sequence[bool]) -> Roles:
     """Return the columns of labels, and those of scores, as options say them."""
     by_role: dict[str, tuple[str, ...]] = {}
     for name, is_score in zip(names_, are_scores, strict=True):
@@ -142,9 +150,7 @@ def labels_or_scores(pairs: Sequence[tuple[Column, Reading]], unclear: Sequence[
     return scale_or_classes(unclear, *by_role)
 
 
-def scale_or_classes(
-    unclear: Sequence[str], scores: ColumnsByRole, labels: ColumnsByRole
-) -> Question:
+def scale_or_classes(unclear: Sequence[str], scores: Roles, labels: Roles) -> Question:
     """Return the question whether whole numbers are a scale or classes, by both answers to it."""
     text = f"{first_of(unclear)}: whole numbers may be classes, or a scale"
     options = [Option(scores, "numbers on a scale, with means"), Option(labels, "classes")]
@@ -188,7 +194,7 @@ def are_near(codes: Codes, numbers: Floats, column: Column, words: Set[str]) -> 
     """Return whether few whole numbers are a scale, on which judges are near each other.
 
     None if only people can say: numbers called ratings on which judges are not near, or others on
-    which they are, though not much.
+    which they are, though not much; or 1 to 7, which classes seldom are.
 
     Parameters
     ----------
@@ -218,5 +224,5 @@ def are_near(codes: Codes, numbers: Floats, column: Column, words: Set[str]) -> 
     is_near = bool(usual - apart >= SURELY * error)
     if is_near and (is_named or (not is_class and apart <= NEARER * usual)):
         return True
-    is_apart = is_class or apart - NEARER * usual >= FAIRLY * error
+    is_apart = is_class or ([*values] != SEVEN and apart - NEARER * usual >= FAIRLY * error)
     return None if is_near or is_named or not is_apart else False

@@ -54,15 +54,13 @@ class Answers(Things):
         rare = [c for c in chosen if isinstance(c.column.expression, dict)]
         if any(2 * c.column.n_blank > len(self.sheet) for c in rare):  # whose blanks are rejected
             self.questions.append(alike.which_answers(chosen))
-        pairs = self._claimed([c.column for c in chosen], truth)
+        pairs = self._map([c.column for c in chosen], truth)
         if pairs and not chosen[0].is_named:
             listed = first_of([column.name for column, _ in pairs])
             self.notes.append(f"taken for answers by what the cells hold: {listed}")
         return pairs
 
-    def _claimed(
-        self, columns: Sequence[Column], truth: Column | None
-    ) -> list[tuple[Column, Reading]]:
+    def _map(self, columns: Sequence[Column], truth: Column | None) -> list[tuple[Column, Reading]]:
         """Claim columns that hold answers, and return how each answers."""
         pairs = [(c, answer) for c in columns if (answer := self._answer(c, truth))]
         if len(pairs) > 1 and alike.have_steps(self.sheet, [c for c, _ in pairs]):
@@ -141,11 +139,10 @@ class Answers(Things):
         is_few = first.column.n_distinct <= MOST_LABELS  # beside which a measured time is no score
         coarse = [c for c in others if c.is_named and not (is_few and alike.is_finer(c.column))]
         likewise = [c for c in others if c in coarse or alike.are_alike([first, c])]
+        likewise = [c for c in likewise if c.is_named or not alike.is_narrow(first, c)]
         kin = [c for c in alike.kin_of(first, varied) if c not in (first, *likewise)]
         likewise += kin * (len(kin) + len(likewise) + 1 >= alike.FEWEST_QUESTIONS)
-        rivals = [
-            c for c in found if c is not first and c not in likewise and (c.is_named or c.is_sure)
-        ]
+        rivals = [c for c in found if c not in (first, *likewise) and (c.is_named or c.is_sure)]
         sure = [c for c in rivals if c.is_sure and "rank" not in names.roles(c.column.name)]
         sure = sure if len(sure) >= alike.FEWEST_QUESTIONS and alike.are_alike(sure) else []
         if not sure and self.is_one_judge:  # whose answers nothing tells from a description
@@ -175,9 +172,8 @@ class Answers(Things):
         own = [c for c in own if sheet.determines(self.judge or "", c.name)]  # the worker's
         named = [c for c in named if c not in own] or named
         texts = [
-            c for c in named
-            if is_free_text(c) or (c.numeric_share < 1 and COMMENTS & c.words)
-        ]  # fmt: skip
+            c for c in named if is_free_text(c) or (c.numeric_share < 1 and COMMENTS & c.words)
+        ]
         answers = [c for c in named if c not in texts]
         if self.things:
             varied = [c for c in answers if not roles.are_fixed(self.sheet, self.things, c.name)]
@@ -185,7 +181,7 @@ class Answers(Things):
             answers = asked or answers  # to one of several, all may have said the same
         if texts and answers:
             self.notes.append(f"free text, no question: {', '.join(c.name for c in texts)}")
-        return self._claimed(answers, truth)
+        return self._map(answers, truth)
 
     def _answer_question(self) -> Question:
         named = [c for c in self.choice.offered() if self._is_answer_name(c.name)]
@@ -194,6 +190,7 @@ class Answers(Things):
         how = "free text or several answers in a cell (which each, json and match can split)"
         text = "no column says what was answered" + f"; {how}: {sizes}" * bool(named)
         rest = [c.column for c in self.candidates if not c.is_fixed]
+        rest = rest or self.choice.with_role("truth")[:1]  # which says whether it is correct
         options = alike.answer_options(rest) if rest else []
         return Question("label", text, options, "Which column does?")
 

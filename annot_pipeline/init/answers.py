@@ -169,8 +169,5 @@ def _options(column: Column, cells: list[list[Any]], label: dict[str, Any]) -> R
     if len(options) > MOST_OPTIONS:
         return None
     task = {"value": f"{column.name}:{{option}}"}
-    fields = [
-        ("task", task, "several answers in a cell: a task each"),
-        ("label", label, "whether it was chosen"),
-    ]
+    fields = [("task", task, "several in a cell"), ("label", label, "whether it was chosen")]
     return Reading(lines=fields, columns=[column.name], each={"option": options})

@@ -16,9 +16,7 @@ MOST_ALTERNATIVES = 5
 
 def weighed(pairings: Sequence[Pairing], candidates: Sequence[Candidate]) -> dict[str, Any]:
     """Return columns by role with score and signs, the best first: judge, item and label."""
-    columns_by_role: list[tuple[str, str | None, Pairing | Candidate]] = [
-        ("judge", p.judge, p) for p in pairings
-    ]
+    columns_by_role: list[tuple[str, str | None, Any]] = [("judge", p.judge, p) for p in pairings]
     columns_by_role += [("item", p.thing, p) for p in pairings]
     columns_by_role += [("label", c.column.name, c) for c in candidates]
     by_role: dict[str, dict[Any, Any]] = {}

@@ -24,10 +24,10 @@ from annot_pipeline.init.questions import (
     ANSWERS,
     MOST_CHOICES,
     ORDER,
-    ColumnsByRole,
     NoJudgmentsError,
     Option,
     Question,
+    Roles,
     written,
 )
 from annot_pipeline.init.samples import ROWS_READ, Sample
@@ -223,7 +223,7 @@ def guess(
     *,
     named_by_folder: bool = False,
     preset: str | None = None,
-    by_role: ColumnsByRole | None = None,
+    by_role: Roles | None = None,
     command: str = "",
 ) -> Guess:
     """Look at exports and write a campaign.yaml for them.
@@ -328,9 +328,8 @@ def _files(
             yield location
             continue
         location = export.resolve()
-        below = sorted(
-            location.rglob("*") if deep else location.iterdir(), key=lambda p: natural_key(str(p))
-        )
+        found = location.rglob("*") if deep else location.iterdir()
+        below = sorted(found, key=lambda path: natural_key(str(path)))
         marked = {path.parent for path in below if path.name.startswith(MARKER_PREFIX)}
         for path in below:
             inside = path.relative_to(location).parts
@@ -362,7 +361,7 @@ def _sort_files(
     root: Path,
     folders: Sequence[Path],
     preset: str | None,
-    by_role: ColumnsByRole,
+    by_role: Roles,
 ) -> tuple[list[SourceGuess], list[ItemTable], list[_Unused]]:
     """Find the sources first, then which of the other files describe their items."""
     unreadable = {path: why for path, why in samples_by_path.items() if isinstance(why, str)}
@@ -383,7 +382,7 @@ def _sort_files(
             rest.append(_Unused(where, asked[0].text, columns, group, asked[0], own[0]))
         else:
             sources += map(without_placeholders, own)
-    sources, derived = _without_derived(sources, root)
+    sources, derived = _originals(sources, root)
     tables: list[ItemTable] = []
     unused += derived
     for one in _offering_files(rest):
@@ -426,9 +425,7 @@ def _asks_who(unused: _Unused) -> bool:
     return unused.question is not None and unused.question.role == "judge"
 
 
-def _without_derived(
-    sources: list[SourceGuess], root: Path
-) -> tuple[list[SourceGuess], list[_Unused]]:
+def _originals(sources: list[SourceGuess], root: Path) -> tuple[list[SourceGuess], list[_Unused]]:
     """Leave out comparisons of tasks that rankings cover too: they were derived from these."""
     rankings = [s for s in sources if s.group.first.format == "wmt_ranking"]
     ranked = {task.name for source in rankings for task in source.tasks} - {None}

@@ -19,12 +19,12 @@ from annot_pipeline.init import names, views
 from annot_pipeline.init.abstentions import abstentions, without, without_abstentions
 from annot_pipeline.init.answers import NO, YES
 from annot_pipeline.init.questions import (
-    ColumnsByRole,
     Line,
     NoJudgmentsError,
     Option,
     Question,
     Reading,
+    Roles,
 )
 from annot_pipeline.init.rankings import may_be_ranks, ranks_seen
 from annot_pipeline.init.roles import NAMELESS, NO_ANSWER, is_called_id
@@ -152,9 +152,7 @@ LONGEST_NAME = 200
 """Mean number of characters; beyond it stand whole texts, which name nothing."""
 
 
-def comparison(
-    sheet: Sheet, choice: Choice, by_role: ColumnsByRole, *, is_mturk: bool = False
-) -> list[Reading]:
+def comparison(sheet: Sheet, choice: Choice, by_role: Roles, *, is_mturk: bool) -> list[Reading]:
     """Return which of two was better, one a question, or both their ranks; [] if nothing does.
 
     ``by_role``: columns that options say; ``is_mturk``: any column of answers may say the outcome.
@@ -177,11 +175,8 @@ def comparison(
         return [_sides_of(sheet, pairs[0], [side], [])]
     if strength := by_role.get("strength"):
         return [_graded(sheet, pairs, strength)]
-    likely = [
-        (order, pair)
-        for pair in pairs
-        if (order := _likelihood(sheet, pair, answers, choice)) is not None
-    ]
+    orders = [(_likelihood(sheet, pair, answers, choice), pair) for pair in pairs]
+    likely = [(order, pair) for order, pair in orders if order is not None]
     things = [pair for _, pair in sorted(likely, key=lambda entry: entry[0])]
     if not things:
         return _of_two_names(sheet, choice)
@@ -286,9 +281,8 @@ def _same(sheet: Sheet, one: Reading, other: Reading) -> bool:
 
 def _sides(sheet: Sheet, answer: Reading) -> list[str | None]:
     """Return which side each row says; None where it is blank."""
-    *pair, cells = (
-        sheet.table.column(n).to_pylist() for n in [*answer.columns[:2], answer.columns[-1]]
-    )
+    three = [*answer.columns[:2], answer.columns[-1]]
+    *pair, cells = (sheet.table.column(name).to_pylist() for name in three)
     if answer.lines[-1][0] == "preference":
         return [answer.lines[-1][1]["map"].get(cell) for cell in cells]
     return [
@@ -311,7 +305,7 @@ def _three_columns(sheet: Sheet, choice: Choice) -> Reading | None:
     return None
 
 
-def _given_pairs(by_role: ColumnsByRole) -> list[Pair]:
+def _given_pairs(by_role: Roles) -> list[Pair]:
     """Return the sides that options say."""
     return [
         Pair(0, thing, by_role[f"{thing}_a"][0], by_role[f"{thing}_b"][0])

@@ -10,7 +10,7 @@ import pyarrow as pa
 from annot_pipeline.errors import ConfigError, printable
 from annot_pipeline.init import names
 from annot_pipeline.init.campaign import OpenError
-from annot_pipeline.init.questions import MOST_CHOICES, MOST_QUESTIONS, ColumnsByRole, Question
+from annot_pipeline.init.questions import MOST_CHOICES, MOST_QUESTIONS, Question, Roles
 from annot_pipeline.init.roles import shape_of
 
 SHOWN_COLUMNS = 12
@@ -21,9 +21,7 @@ Made = TypeVar("Made")
 Ask = Callable[[str], str]
 
 
-def converse(
-    make: Callable[[ColumnsByRole], Made], by_role: ColumnsByRole, say: Say, ask: Ask
-) -> Made:
+def converse(make: Callable[[Roles], Made], by_role: Roles, say: Say, ask: Ask) -> Made:
     """Return what is made of the answers to at most six questions.
 
     Parameters
@@ -40,7 +38,7 @@ def converse(
     OpenError
         A question stays open: the terminal was closed, nothing was chosen, or too much is unknown.
     """
-    known: ColumnsByRole = dict(by_role)
+    known: Roles = dict(by_role)
     answered, error, n_asked = known, None, 0
     while True:
         try:
@@ -72,7 +70,7 @@ def _show(question: Question, say: Say) -> None:
         say(f"  {number}  {printable(str(option))}{why}")
 
 
-def _answer(question: Question, say: Say, ask: Ask) -> ColumnsByRole | None:
+def _answer(question: Question, say: Say, ask: Ask) -> Roles | None:
     """Return what a person answers; None if the question is left open."""
     options = question.options[:MOST_CHOICES]
     while True:

@@ -107,11 +107,9 @@ def group_samples(
     """
     groups: dict[Any, list[Sample]] = {}
     for sample in samples:
-        columns = (
-            () if sample.format == "label_studio" else tuple(sorted(sample.table.column_names))
-        )
+        named = () if sample.format == "label_studio" else sample.table.column_names
         options = repr(sorted(sample.options.items()))
-        key = (sample.path.parent, sample.format, options, columns, sample.records)
+        key = (sample.path.parent, sample.format, options, tuple(sorted(named)), sample.records)
         groups.setdefault(key, []).append(sample)
     return [
         Group(tuple(members), folder, any(map(members[0].path.is_relative_to, folders)))
@@ -184,11 +182,8 @@ def judges_restart(sheet: Sheet, judge: Column) -> bool:
     if not judge.is_whole or judge.high > LARGEST_LOCAL_JUDGE:
         return False
     parts = [sheet.part(n)[judge.name] for n in range(len(sheet.parts))]
-    return all(
-        p.is_whole and p.low in (0, 1) and p.high - p.low < 2 * p.n_distinct
-        for p in parts
-        if p.counts
-    )
+    filled = [p for p in parts if p.counts]
+    return all(p.is_whole and p.low in (0, 1) and p.high - p.low < 2 * p.n_distinct for p in filled)
 
 
 def captured(paths: Sequence[Path], field: str) -> dict[str, str]:

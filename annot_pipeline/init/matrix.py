@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence, Set
+from dataclasses import replace
 from fnmatch import fnmatchcase
-from itertools import chain
+from itertools import chain, combinations
+from operator import eq
 from os.path import commonpath
 from typing import Any
 
@@ -13,32 +16,35 @@ import numpy as np
 
 from annot_pipeline.config.judges import model_families
 from annot_pipeline.errors import ConfigError, Problem
-from annot_pipeline.init import names, views, written_numbers
+from annot_pipeline.init import names, roles, views, written_numbers
 from annot_pipeline.init.abstentions import without_abstentions
 from annot_pipeline.init.alike import are_near, has_steps, scale_or_classes, together
 from annot_pipeline.init.answers import LONGEST_LABEL, MOST_LABELS, scale_of
 from annot_pipeline.init.comparisons import is_outcome
 from annot_pipeline.init.counts import item_ids
 from annot_pipeline.init.questions import (
-    ColumnsByRole,
     Line,
     NoJudgmentsError,
     Option,
     Question,
     Reading,
+    Roles,
 )
 from annot_pipeline.init.readings import read_view
-from annot_pipeline.init.roles import NAMELESS, NO_ANSWER, PERSONAL, is_called_id, is_measured
 from annot_pipeline.init.table import Column, Sheet
 from annot_pipeline.init.what import EACH_ROW
-from annot_pipeline.init.who import MEANS
+from annot_pipeline.init.who import MEANS, agreement, is_free_text
 
 FEWEST, MANY = 2, 4
+MOST_COMPARED, FEWEST_ROWS, HARDLY = 10, 10, 0.03
+"""Columns whose agreement is looked at, and how much of it beyond chance is hardly any: judges of
+one thing agree, questions do not."""
 MOST_OPTIONS = 50
 OVERLAP, MOSTLY = 0.5, 0.9
 """Share of its values that a column has in common with the others, to be one more judge; and of
 questions that are on one scale, for the others to be about the person."""
 FUNCTIONS = frozenset({"lf", "labelingfunction", "labelfn", "annot", "anno", "ann", "coder"})
+GROUP = ["condition"]
 NO_QUESTION = names.WORDS["no_questions"]
 """Words of columns that ask about the person, or nothing."""
 ITEM_IN_NAME = re.compile(r"^(?:\w+\[\w+\]\. )?(.*?)(?:_\d+| ?\[[^\[\]]*\])$", re.DOTALL)
@@ -46,7 +52,7 @@ ITEM_IN_NAME = re.compile(r"^(?:\w+\[\w+\]\. )?(.*?)(?:_\d+| ?\[[^\[\]]*\])$", r
 _NUMBERED = re.compile(r"(.*?\D)(\d+|[A-Z])")
 
 
-def each_by_option(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Reading]:
+def each_by_option(sheet: Sheet, format_: str, by_role: Roles) -> list[Reading]:
     """Return the reading of columns, or of a list, that an option says hold several judgments."""
     each = by_role["each"]
     rest = {role: values for role, values in by_role.items() if role != "each"}
@@ -77,9 +83,8 @@ def each_by_option(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[R
     if person := rest.get("judge"):
         return [survey(sheet, patterns, person[0], "as was answered")]
     options = [Option({**by_role, "judge": ("each",)}, "each of the columns is a judge")]
-    raise NoJudgmentsError(
-        "which judges gave the answers?", question=Question("judge", "Who judged?", options)
-    )
+    asked = Question("judge", "Who judged?", options)
+    raise NoJudgmentsError("which judges gave the answers?", question=asked)
 
 
 def judges_by_name(sheet: Sheet, rows: views.View) -> list[Reading]:
@@ -103,9 +108,9 @@ def judges_by_name(sheet: Sheet, rows: views.View) -> list[Reading]:
         if len(columns) < FEWEST:
             continue
         if is_outcome(stem):
-            return _outcomes_by_judge(rows, stem, stem, columns)
+            return _outcomes(rows, stem, stem, columns)
         if are_compared and all(views.says_sides(sheet[n].counts) for n in columns):
-            return _outcomes_by_judge(rows, stem, "preference", columns)
+            return _outcomes(rows, stem, "preference", columns)
         if all(is_answer(sheet[name]) for name in columns):
             readings[stem] = by_judge(sheet, columns, f"{stem}*")
     if len(readings) < 2:
@@ -117,8 +122,8 @@ def judge_grid(sheet: Sheet, format_: str, asked: Sequence[str] = ()) -> list[Re
     """Return columns of a judge and a question each, as rater1_fluency; of ``asked`` ones any."""
     of_judges = {n: ["judge" in names.roles(word) for word in names.words(n)] for n in sheet.names}
     named = [n for n in sheet.names if {*of_judges[n]} == {True, False}]
-    named = [] if any(map(is_called_id, named)) else named  # these name the judges
-    named = [n for n in named if is_answer(sheet[n]) and not NO_ANSWER & {*names.words(n)}]
+    named = [] if any(map(roles.is_called_id, named)) else named  # these name the judges
+    named = [n for n in named if is_answer(sheet[n]) and not roles.NO_ANSWER & {*names.words(n)}]
     view = views.grid_view(sheet, asked or named)
     readings = read_view(view, format_, {"judge": ("each",)}) if view else []
     items = {str(r.expression("item")) for r in readings} & {*sheet.names}
@@ -140,9 +145,15 @@ def named_systems(sheet: Sheet, answers: Sequence[str]) -> Question | None:
     return Question("system", text, options, "Did they make what was judged?")
 
 
-def _outcomes_by_judge(
-    rows: views.View, stem: str, outcome: str, columns: Sequence[str]
-) -> list[Reading]:
+def _have_outputs(sheet: Sheet, answers: Sequence[str]) -> bool:
+    """Return whether texts stand in columns that differ as those of answers do: base_, tuned_."""
+    starts, _, ends = zip(*(name.partition("_") for name in answers), strict=True)
+    texts = [n.partition("_") for n in sheet.names if is_free_text(sheet[n])]
+    rests = [{rest for first, _, rest in texts if first == start} for start in starts]
+    return len({*ends}) == 1 and bool(rests[0].intersection(*rests[1:]))
+
+
+def _outcomes(rows: views.View, stem: str, outcome: str, columns: Sequence[str]) -> list[Reading]:
     """Return comparisons with a column of winners for each judge."""
     view = views.columns_view(rows, columns, "rater", f"{stem}*", outcome)
     return [r for r in read_view(view, "csv", {"judge": ("each",)}) if r.kind == "pairwise"]
@@ -172,15 +183,20 @@ def by_judge(
     rest = [name for name in sheet.names if name not in columns]
     item = by_role or item_ids(sheet, columns)
     notes = []
-    if item is None and rest and all(sheet.is_unique(n) for n in rest):
-        item = rest[0]
+    whole = [n for n in rest if sheet.is_unique(n) and roles.is_called_id(n)]
+    if item is None and rest and (whole or all(sheet.is_unique(n) for n in rest)):
+        item = (whole or rest)[0]
+    what: Any = {"row": True} if item in (None, "row") else item
     if item is None:
         if any("item" in names.roles(name) for name in rest):
             options = [Option(by_each | {"item": ("row",)}, EACH_ROW)]
             options += [Option(by_each | {"item": (n,)}) for n in rest]
             text = names.TEXTS["no_item"].format(columns[0], ", ".join(rest))
             raise NoJudgmentsError(text, question=Question("item", text, options))
-        notes = ["no column names the items: the number of the row does"]
+        named = combinations([n for n in rest if not sheet[n].numeric_share], 2)
+        pair = next((p for p in named if sheet.combinations(*p) == len(sheet)), None)
+        what = {"join": [*pair], "sep": ":"} if pair else what
+        notes = ["no column names the items: the number of the row does"] * (not pair)
     is_fine = not answers.is_whole or len(answers.numbers) > MOST_LABELS
     spelled = written_numbers.number_in(answers).get("{rater}")  # with a decimal comma
     is_glob = [name for name in sheet.names if fnmatchcase(name, pattern)] == [*columns]
@@ -195,7 +211,7 @@ def by_judge(
     questions = [scale_or_classes(columns, *both)] * (is_score is None)
     lines: list[Line] = [
         ("judge", {"value": "{rater}"}, "the name of the column"),
-        ("item", {"row": True} if item in (None, "row") else item, ""),
+        ("item", what, ""),
         ("score" if is_score else "label", spelled or "{rater}", ""),
     ]  # fmt: skip
     gold = next((n for n in rest if "truth" in names.roles(n)), None)
@@ -228,9 +244,7 @@ def judge_matrix(sheet: Sheet) -> Reading | None:
     if len(sheet.names) > views.MOST_COLUMNS:
         text = f"the file has {len(sheet.names):,} columns, of which none is called as judges are"
         glob = commonpath(sheet.names[1:]) + "*"
-        options = [
-            Option({"each": (glob,), "judge": ("each",)}, "each of these columns is a judge")
-        ]
+        options = [Option({"each": (glob,), "judge": ("each",)}, "each of them is a judge")]
         ask = "Which of them hold answers?"
         raise NoJudgmentsError(text, question=Question("each", text, options, ask))
     answers = _alike(sheet)
@@ -241,6 +255,10 @@ def judge_matrix(sheet: Sheet) -> Reading | None:
     person = next((n for n in rest if "judge" in names.roles(n) and sheet.is_unique(n)), None)
     if person is not None:
         return survey(sheet, answers, person, "one row each")
+    if all(map(sheet.is_unique, rest)) and (sides := _sides(sheet, answers)):
+        return sides
+    if any(roles.are_people(sheet[n]) and not sheet.is_unique(n) for n in rest):
+        return None  # who judged is in a column without a name
     values = {value for name in answers for value in sheet[name].counts}
     is_matrix = not rest and all(sheet[n].numeric_share == 1 for n in answers)
     if is_matrix and together(sheet, answers).low == -1:
@@ -248,7 +266,8 @@ def judge_matrix(sheet: Sheet) -> Reading | None:
     item = item_ids(sheet, answers)
     if item is None and len(rest) == 1 and len(answers) > MOST_OPTIONS and sheet.is_unique(rest[0]):
         item = rest[0]
-    item = item or next((n for n in rest if NAMELESS.fullmatch(n) and sheet.is_unique(n)), None)
+    unnamed = (n for n in rest if roles.NAMELESS.fullmatch(n) and sheet.is_unique(n))
+    item = item or next(unnamed, None)
     if item is None and rest:
         return None
     has_blanks = (all if rest else any)(sheet[n].n_blank for n in answers)
@@ -266,6 +285,8 @@ def judge_matrix(sheet: Sheet) -> Reading | None:
     )  # fmt: skip
     ask = names.TEXTS["judges_or_questions"].format(text)
     is_rubric = any(names.WORDS["criteria"] & {*names.words(n)} for n in asked)
+    pairs = [*combinations([sheet[n] for n in answers[:MOST_COMPARED]], 2)]
+    are_alike = sum(agreement(sheet, *pair) for pair in pairs) >= HARDLY * len(pairs)
     if not is_rubric and all(sheet[n].is_whole for n in answers):
         votes = f'each: {{k: [{text}]}}, label: {{value: "{{k}}"}}, votes: "{{k}}"'
         ask += f" Or counts of votes? Then {votes}"
@@ -280,7 +301,9 @@ def judge_matrix(sheet: Sheet) -> Reading | None:
         Option({role: asked, "judge": ("=NAME",)}, "questions, all answered by NAME"),
         Option({by_row: asked, "judge": ("anonymous",)}, "questions; each row is a person"),
     ]
-    if is_rubric and not grid:
+    if _have_outputs(sheet, answers):
+        options.insert(0, Option({"each": asked, "system": ("each",)}, "systems: so are texts"))
+    elif (is_rubric or not (are_alike or role == "score")) and not grid:
         options = [*options[-2:], *options[:-2]]
     lines: list[Line] = [("judge", "?", ""), ("item", item or "?", ""), (role, "{rater}", "")]
     kind = "scalar" if role == "score" else "categorical"
@@ -288,17 +311,52 @@ def judge_matrix(sheet: Sheet) -> Reading | None:
     return Reading("", lines, kind, each={"rater": [*answers]}, questions=open_)
 
 
-def person_form(sheet: Sheet) -> list[Reading]:
-    """Return rows that are a named person each, with a column a question; [] if they are not."""
+def _sides(sheet: Sheet, answers: Sequence[str]) -> Reading | None:
+    """Return two columns that share their values, and never in a row: two were compared."""
+    few = sheet[answers[0]].n_distinct <= MANY or len(sheet) < FEWEST_ROWS
+    if len(answers) != FEWEST or few or agreement(sheet, *(sheet[n] for n in answers)) >= 0:
+        return None
+    same = map(eq, *(sheet.table.column(n).to_pylist() for n in answers))
+    sides = {f"item_{side}": (name,) for side, name in zip("ab", answers, strict=True)}
+    options = [
+        Option(sides | {"preference": (f"={side}",)}, f"{name} is better in each row")
+        for side, name in zip("ab", answers, strict=True)
+    ]
+    text = f"{' and '.join(answers)} share their values, but are never the same: two sides"
+    lines: list[Line] = [("judge", "?", ""), ("preference", "?", "")]
+    lines += [(side, name, "") for side, (name,) in sides.items()]
+    ask = "Which of them is better?"
+    asked = [Question("preference", text, options, ask)]
+    return None if any(same) else Reading("", lines, "pairwise", questions=asked)
+
+
+def person_form(sheet: Sheet, is_doubtful: bool = False) -> list[Reading]:
+    """Return rows that are a named person each, with a column a question; [] if they are not.
+
+    It is doubtful where a condition may be what was judged.
+    """
     people = [n for n in sheet.names if "judge" in names.roles(n)]
     person = next((n for n in people if _is_once(sheet[n])), None)
-    if any(names.roles(n).keys() & {"item", "system"} for n in sheet.names):
+    groups = [n for n in sheet.names if names.words(n) == GROUP]
+    named = [n for n in sheet.names if n not in groups]
+    if any(names.roles(n).keys() & {"item", "system"} for n in named):
         return []
+    if person and groups:  # which was judged, or in which the person was
+        alike = [n for n in _alike(sheet) if not is_of_person(n, roles.PERSONAL)]
+        options = [
+            Option({"each": tuple(alike), "judge": (person,)}, "each column was judged"),
+            Option({"item": tuple(groups), "judge": (person,)}, f"{groups[0]} was judged"),
+        ]
+        text = f"each {person} has one row, and one {groups[0]}"
+        doubts = [Question("item", text, options, "What was judged?")] * is_doubtful
+        form = replace(survey(sheet, alike, person, "one row each"), questions=doubts)
+        return [form] * (len(alike) >= MANY)
     if person is None:
         return _batteries(sheet)
     rated = [n for n in sheet.names if "answer" in names.roles(n) and sheet[n].numeric_share == 1]
     few = [n for n in sheet.names if n != person and is_few(sheet[n]) and sheet[n].n_distinct > 1]
-    asked = [n for n in few if not is_of_person(n, PERSONAL) and not names.roles(n).get("status")]
+    asked = [n for n in few if not is_of_person(n, roles.PERSONAL)]
+    asked = [n for n in asked if not names.roles(n).get("status")]
     questions = rated * (len(rated) > MOST_OPTIONS) or asked
     alike = _alike(sheet)  # beside which a role, or a place, is of the person
     questions = alike if len(alike) > MOSTLY * len(questions) else questions
@@ -314,13 +372,13 @@ def _batteries(sheet: Sheet) -> list[Reading]:
     for name in sheet.names:
         match = _NUMBERED.fullmatch(name)
         is_filled = len(sheet[name].filled) > sheet[name].n_blank
-        if match and is_filled and is_few(sheet[name]) and not is_measured(sheet[name]):
+        if match and is_filled and is_few(sheet[name]) and not roles.is_measured(sheet[name]):
             families.setdefault(match[1], []).append(name)
     several = [family for family in families.values() if len(family) >= FEWEST]
     n_large = sum(len(family) > FEWEST for family in several)
-    n_own = sum(bool(PERSONAL & {*names.words(n)}) for n in sheet.names)
+    n_own = sum(bool(roles.PERSONAL & {*names.words(n)}) for n in sheet.names)
     questions = [*chain(*several)]
-    ids = [n for n in sheet.names if is_called_id(n)]
+    ids = [n for n in sheet.names if roles.is_called_id(n)]
     is_sure = n_large >= (FEWEST if n_own > 1 else MANY) and all(map(sheet.is_unique, ids))
     if not is_sure or views.grid_view(sheet, questions):
         return []
@@ -340,19 +398,22 @@ def is_of_person(name: str, more: Set[str] = frozenset()) -> bool:
 
 def _is_once(column: Column) -> bool:
     """Return whether no value of a column is in two rows; a second header may leave it blank."""
-    return column.n_distinct == len(column.filled) and column.n_blank <= 1 < column.n_distinct
+    is_once = column.n_distinct >= roles.ONCE * len(column.filled)
+    return is_once and column.n_blank <= 1 < column.n_distinct
 
 
 def _alike(sheet: Sheet) -> list[str]:
     """Return the columns that share a small alphabet of answers, and their like with numbers."""
     asked = [n for n in sheet.names if not NO_QUESTION & {*names.words(n)}]
+    groups = [n for n in sheet.names if names.words(n) == GROUP]  # which say what people saw
+    asked = [n for n in asked if not any(sheet.determines(group, n) for group in groups)]
     roles_of = {n: names.roles(n).keys() for n in asked}
     named = [n for n in roles_of if not {"truth", "submitted_at", "seconds"} & roles_of[n]]
     named = [n for n in named if names.words(n)[-1:] not in (["id"], ["uid"], ["uuid"])]
     fewest = {n: 1 if "judge" in roles_of[n] else 3 for n in named}  # rows of which each may differ
     is_other = {n: sheet.is_unique(n) and len(sheet) >= fewest[n] for n in named}
     offered = [n for n in named if is_few(sheet[n]) and not is_other[n]]
-    is_bare = all(NAMELESS.fullmatch(name) for name in sheet.names)  # and rare values say nothing
+    is_bare = all(map(roles.NAMELESS.fullmatch, sheet.names))  # and rare values say nothing
     best: list[str] = []
     for first in offered[:MOST_OPTIONS]:
         values = sheet[first].counts.keys()
@@ -364,8 +425,21 @@ def _alike(sheet: Sheet) -> list[str]:
         name: re.sub(r"\d+", "#", name)
         for name in sheet.names if all(map(written_numbers.NUMBER.fullmatch, sheet[name].counts))
     }  # fmt: skip
+    best = [name for name in best if not _is_majority(sheet, name, best)]
     forms = {form_of[name] for name in best if name in form_of and not is_bare} - {*best}
     return [name for name in sheet.names if name in best or form_of.get(name) in forms]
+
+
+def _is_majority(sheet: Sheet, name: str, among: Sequence[str]) -> bool:
+    """Return whether a column holds in each row what most others do, which are not always one."""
+    if not FEWEST < len(among) - 1 < roles.MOST_ALIKE:
+        return False
+    others = [sheet.table.column(n).to_pylist() for n in among if n != name]
+    tops = [Counter(row).most_common(1)[0] for row in zip(*others, strict=True)]
+    pairs = [*zip(tops, sheet.table.column(name).to_pylist(), strict=True)]
+    clear = [(n, v == cell) for (v, n), cell in pairs if 2 * n > len(others)]
+    n_split = sum(n < len(others) for n, _ in clear)
+    return n_split > MANY and all(is_same for _, is_same in clear)
 
 
 def _bare(name: str) -> str:
@@ -397,9 +471,8 @@ def survey(sheet: Sheet, questions: Sequence[str], person: Any, why: str) -> Rea
     are_scores = has_steps(answers) or are_many
     lines: list[Line] = [("judge", person, why), *question_lines(questions, are_scores)]
     kind, scale = ("scalar", scale_of(answers)) if are_scores else ("categorical", None)
-    return Reading(
-        "a survey, one row a person", lines, kind, scale, each={"question": [*questions]}
-    )  # fmt: skip
+    each = {"question": [*questions]}
+    return Reading("a survey, one row a person", lines, kind, scale, each=each)
 
 
 def has_questions(readings: Sequence[Reading]) -> bool:

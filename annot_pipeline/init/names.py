@@ -9,9 +9,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-VOCABULARY: dict[str, Any] = YAML(typ="safe").load(
-    Path(__file__).with_suffix(".yaml").read_text("utf-8")
-)
+VOCABULARY: dict[str, Any] = YAML(typ="safe").load(Path(__file__).with_suffix(".yaml"))
 ROLES: dict[str, list[str]] = VOCABULARY["roles"]
 """Canonical field (or other role) to names, the likeliest first; letters and digits only."""
 
@@ -34,13 +32,13 @@ MEASURED_TIME = WORDS["measured_time"]
 
 TRUTH_WORDS = frozenset({"gold", "golden", "truth", "true", "correct", "expected", "expert"})
 
-_PREFIX = re.compile(r"\b(input|answer|data)\.", re.IGNORECASE)
+_NO_WORDS = re.compile(r"\b(?:input|answer|data)\.|[(\[]\d+ ?(?:\W|to) ?\d+[)\]]$", re.IGNORECASE)
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")
 
 
 def words(name: str) -> list[str]:
-    """Return the words of a column name, small: ``Input.sysId`` is sys, id."""
-    return [word.lower() for word in _WORD.findall(_PREFIX.sub("", name, count=1))]
+    """Return the words of a column name, small: ``Input.sysId`` is sys, id; of no scale (1-5)."""
+    return [word.lower() for word in _WORD.findall(_NO_WORDS.sub("", name, count=1))]
 
 
 def plain(name: str) -> str:

@@ -248,15 +248,13 @@ def read_times(column: Column) -> tuple[Any, str] | None:
     return None
 
 
-def _truth(
-    choice: Choice, answer_kind: str, labels: dict[str, int], item: Column | None
-) -> list[Line]:
+def _truth(choice: Choice, kind: str, labels: dict[str, int], item: Column | None) -> list[Line]:
     """Return the line of a truth: equal in all rows of an item, and a possible answer."""
     sheet: Sheet = choice.sheet
     for column in choice.with_role("truth"):
         is_answer = not labels or bool(labels.keys() & column.answers.keys())
         is_number = column.numeric_share == 1
-        is_answer = is_answer and (is_number or answer_kind not in ("scalar", "ranking"))
+        is_answer = is_answer and (is_number or kind not in ("scalar", "ranking"))
         if not is_answer or (item and not sheet.determines(item.name, column.name)):
             continue
         return [choice.claim(column).line("truth")]
@@ -271,10 +269,8 @@ def nearly_fixes(sheet: Sheet, item: Sequence[str], text: str) -> bool:
     rows = sheet.table.select([*item, text]).drop_null()
     n_items, n_texts = (Sheet([rows]).combinations(*columns) for columns in (item, [*item, text]))
     n_different = Sheet([rows])[text].n_distinct
-    return (
-        n_texts - n_items <= MOST_CHANGED * n_items
-        and n_different >= max(2, FEWEST_TEXTS * n_items)
-    )  # fmt: skip
+    is_varied = n_different >= max(2, FEWEST_TEXTS * n_items)
+    return is_varied and n_texts - n_items <= MOST_CHANGED * n_items
 
 
 def find_task(

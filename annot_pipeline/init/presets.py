@@ -44,7 +44,7 @@ from annot_pipeline.init import names
 from annot_pipeline.init.alike import together
 from annot_pipeline.init.answers import MOST_LABELS, answer_as, kind_of, scale_of
 from annot_pipeline.init.groups import Group
-from annot_pipeline.init.matrix import MOST_OPTIONS, is_few, is_of_person, question_lines
+from annot_pipeline.init.matrix import is_few, is_of_person, question_lines
 from annot_pipeline.init.optional_fields import read_times
 from annot_pipeline.init.questions import Line, NoJudgmentsError, Reading
 from annot_pipeline.init.readings import is_unmapped_note, read_view
@@ -249,9 +249,8 @@ class _Interpreter:
         readings = read_view(rows, self.group.first.format, by_role)
         if any(q.role in ("label", "item") for r in readings for q in r.questions):
             listed = ", ".join(n for n in wanted if n not in named)
-            raise NoJudgmentsError(
-                preset.get("no_answer", "which column is the answer: {}?").format(listed)
-            )
+            text = preset.get("no_answer", "which column is the answer: {}?")
+            raise NoJudgmentsError(text.format(listed))
         prefix = answers.get("prefix", "")
         scores = preset.get("scores", "")
         readings = [_scored(r, rows.sheet, scores) if scores else r for r in readings]
@@ -496,10 +495,11 @@ class _Interpreter:
         varied = [c for c in few if c.n_distinct > 1 or len(c.filled) < 5]
         values = {value for c in varied for value in c.counts}  # all may give one of these alike
         questions = [c.name for c in few if c in varied or c.counts.keys() <= values]
-        numbers = [c for c in every.values() if c.n_distinct > MOST_OPTIONS and c.is_whole]
+        numbers = [c for c in every.values() if c.n_distinct > MOST_LABELS and c.is_whole]
         whole = [c for c in numbers if scale_of(c) == (c.low, c.high)]  # which an age hardly spans
         sliders = [c.name for c in numbers if scale_of(c) and (c in whole or c in columns)]
         sliders *= len(sliders) > 1
+        questions = [n for n in questions if n not in sliders]
         if not questions and not sliders:
             raise NoJudgmentsError(f"{self.preset['title']}: no column holds answers of few values")
         person: Any = self.first(survey["person"]) or next(filter(self._is_person, named), None)

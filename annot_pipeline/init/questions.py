@@ -10,7 +10,7 @@ from typing import Any
 from annot_pipeline.init import names
 from annot_pipeline.init.table import Column, Sheet
 
-ColumnsByRole = Mapping[str, tuple[str, ...]]
+Roles = Mapping[str, tuple[str, ...]]
 """Role to the columns, or the word, that options or earlier answers say."""
 
 MOST_QUESTIONS = 6
@@ -21,7 +21,7 @@ MOST_CHOICES = 8
 class Option:
     """An answer: the options that say it, and what speaks for it."""
 
-    by_role: ColumnsByRole
+    by_role: Roles
     why: str = ""
 
     def __str__(self) -> str:
@@ -77,7 +77,7 @@ class NoJudgmentsError(Exception):
         self.question = question
 
 
-def written(by_role: ColumnsByRole) -> str:
+def written(by_role: Roles) -> str:
     """Return options as a shell takes them."""
     return " ".join(
         f"--{role.replace('_', '-')} {shlex.quote(','.join(values))}"

@@ -30,9 +30,7 @@ rankings without a doubt. (That a group has a rank 1 is not asked for: judges le
 SHOWN = 5
 
 
-def long_ranking(
-    sheet: Sheet, choice: Choice, judge: Column
-) -> tuple[Reading, Column | None] | None:
+def long_ranks(sheet: Sheet, choice: Choice, judge: Column) -> tuple[Reading, Column | None] | None:
     """Return the ranks of rows with one output each, and the column that identifies a ranking.
 
     None if no column holds ranks; the second is None if only judge and segment identify it.
@@ -60,7 +58,7 @@ def long_ranking(
     gaps = [*rank_notes(column), beyond(column.name)]
     things = [c for role in ("system", "item") for c in choice.with_role(role)]
     for c in keys:
-        if "ranking" in names.roles(c.name) and _ranks_several(sheet, [c.name], column, things):
+        if "ranking" in names.roles(c.name) and _several(sheet, [c.name], column, things):
             return rank_answer(column, [column.name], gaps), c
     segments = [*choice.with_role("segment"), *choice.with_role("item")]
     shared = [[judge.name, c.name] for c in segments]
@@ -68,7 +66,7 @@ def long_ranking(
     whole = [g for g in others if sheet.combinations(*g, column.name) > 0.9 * len(sheet)]
     if any(_are_rankings(sheet, group, column) for group in (*shared, *whole)):
         return rank_answer(column, [column.name]), None
-    if any(_ranks_several(sheet, group, column, things) for group in shared):
+    if any(_several(sheet, group, column, things) for group in shared):
         return rank_answer(column, [column.name], gaps), None
     return None
 
@@ -159,9 +157,7 @@ def _are_rankings(sheet: Sheet, group: Sequence[str], column: Column) -> bool:
     return bool(are_several.any()) and n_fit >= RANKED_SHARE * int(are_several.sum())
 
 
-def _ranks_several(
-    sheet: Sheet, group: Sequence[str], column: Column, things: Sequence[Column]
-) -> bool:
+def _several(sheet: Sheet, group: Sequence[str], column: Column, things: Sequence[Column]) -> bool:
     """Return whether rows that share some values give several things several numbers."""
     n_groups = sheet.combinations(*group)
     return n_groups < sheet.combinations(*group, column.name) and any(

@@ -11,27 +11,19 @@ from os.path import commonprefix
 from typing import Any
 
 from annot_pipeline.errors import ConfigError, Problem, first_of
-from annot_pipeline.init import names, optional_fields, rankings, roles
+from annot_pipeline.init import comparisons, names, optional_fields, rankings, roles
 from annot_pipeline.init.abstentions import abstentions, without_abstentions, without_nan
 from annot_pipeline.init.alike import on_one_scale, share_values
 from annot_pipeline.init.answer_columns import Answers
 from annot_pipeline.init.answers import set_answer
 from annot_pipeline.init.beliefs import weighed
-from annot_pipeline.init.comparisons import (
-    CHOSEN,
-    OUTCOME_ROLES,
-    OUTCOME_WORDS,
-    compared_rows,
-    comparison,
-    outcomes_of,
-)
 from annot_pipeline.init.questions import (
-    ColumnsByRole,
     Line,
     NoJudgmentsError,
     Option,
     Question,
     Reading,
+    Roles,
 )
 from annot_pipeline.init.roles import Pairing
 from annot_pipeline.init.table import Choice, Column, Sheet
@@ -49,7 +41,7 @@ PLAIN = ("segment", "system", "truth", "control", "hit", "status", "native_id", 
 UNMAPPED = "not mapped: "
 
 
-def read_view(view: View, format_: str, by_role: ColumnsByRole) -> list[Reading]:
+def read_view(view: View, format_: str, by_role: Roles) -> list[Reading]:
     """Return the readings of a view, one a question; with questions where the cells do not say.
 
     Raises
@@ -60,7 +52,7 @@ def read_view(view: View, format_: str, by_role: ColumnsByRole) -> list[Reading]
     return _Reader(view, format_, by_role).read()
 
 
-def read_columns(sheet: Sheet, by_role: ColumnsByRole) -> None:
+def read_columns(sheet: Sheet, by_role: Roles) -> None:
     """Raise ConfigError where an answer names a column that is not there, or contradicts cells."""
     for role, values in by_role.items():
         for name in values:
@@ -117,7 +109,7 @@ class _Reader(Answers):
         if compared := self._compared():
             return [self._finished(one, judge_line) for one in compared]
         if self.judge and not self._answers_given():
-            ranks = rankings.long_ranking(self.sheet, self.choice, self.sheet[self.judge])
+            ranks = rankings.long_ranks(self.sheet, self.choice, self.sheet[self.judge])
             if ranks:
                 return [self._finished(self._ranked(*ranks, pairing), judge_line)]
         return [self._finished(one, judge_line) for one in self._ordinary(pairing)]
@@ -125,9 +117,8 @@ class _Reader(Answers):
     def _best_worst(self) -> Reading | None:
         """Return tuples of items of which a judge names the best and the worst."""
         remaining, sheet = self.choice.remaining, self.sheet
-        ends = [
-            next((n for n in remaining if word in names.words(n)), "") for word in ("best", "worst")
-        ]
+        words = {n: names.words(n) for n in remaining}
+        ends = [next((n for n in remaining if w in words[n]), "") for w in ("best", "worst")]
         if not all(ends):
             return None
         chosen = {value for name in ends for value in sheet[name].counts}
@@ -151,7 +142,8 @@ class _Reader(Answers):
         """Return rows that say which of two is better, one reading a question unless all share."""
         if self._answers_given() or self.by_role.get("rank"):
             return []
-        answers = comparison(self.sheet, self.choice, self.by_role, is_mturk=self.is_mturk)
+        given = (self.sheet, self.choice, self.by_role)
+        answers = comparisons.comparison(*given, is_mturk=self.is_mturk)
         if not answers:
             return []
         for name in (name for answer in answers for name in answer.columns):
@@ -173,7 +165,9 @@ class _Reader(Answers):
         by_column = [(self.sheet[a.columns[-1]], a) for a in answers]
         readings = self._by_question(by_column, [*task, *lines], tasks)
         readings = [self._whole_segment(r, segment) if segment else r for r in readings]
-        if not pair or len(compared_rows(self.sheet, pair)) >= MOSTLY_PAIRS * len(self.sheet):
+        if not pair or len(comparisons.compared_rows(self.sheet, pair)) >= MOSTLY_PAIRS * len(
+            self.sheet
+        ):
             return readings
         side = self.sheet[pair[0]]  # blank in rows of another question
         of_pairs = side.mapping | {"not": ["", *abstentions(side.counts)]}
@@ -184,7 +178,7 @@ class _Reader(Answers):
         named = next((self.sheet[n] for n in self.named("segment") or self.named("item")), None)
         filled = [c for c in self.choice.with_role("segment") if len(c.filled) > 9 * c.n_blank]
         items = [c for c in self.inputs().with_role("item") if c.n_distinct > 1]
-        items = [c for c in items if not c.words & (OUTCOME_WORDS | CHOSEN)]
+        items = [c for c in items if not c.words & (comparisons.OUTCOME_WORDS | comparisons.CHOSEN)]
         likely = [*filled, *items, *self.choice.with_role("segment")]
         key = [*pair, *(self.judges or [OVER] * (OVER in self.sheet.names))]
         n_once = self.sheet.combinations(*key) if key else 1
@@ -208,7 +202,7 @@ class _Reader(Answers):
         key = [c.name for c in sides if c is not None]
         if len(key) < 2 or not (self.judge or OVER in self.sheet.names):
             return reading
-        rows = compared_rows(self.sheet, key)
+        rows = comparisons.compared_rows(self.sheet, key)
         key += [self.judge or OVER, segment.name]
         n_once = rows.combinations(*key)
         for column in self.choice.offered():
@@ -244,7 +238,7 @@ class _Reader(Answers):
 
     def _ordinary(self, pairing: Pairing) -> list[Reading]:
         """Return rows that hold one judgment, or one of each question."""
-        if any(self.by_role.get(role) for role in (*SIDES, *OUTCOME_ROLES)):
+        if any(self.by_role.get(role) for role in (*SIDES, *comparisons.OUTCOME_ROLES)):
             text = "no column says which of two is better: its cells name neither side, nor a tie"
             raise NoJudgmentsError(text)
         if self.view.shape == "numbered":
@@ -269,9 +263,8 @@ class _Reader(Answers):
         elif (self.judge or self.is_one_judge) and self.things:
             lines = self._told_apart(lines, task, answers)
         elif crossed := self._crossed(answers):
-            self.questions.append(
-                self._apart_question(crossed, 1 / len(self.sheet[crossed[0]].counts))
-            )
+            share = 1 / self.sheet[crossed[0]].n_distinct
+            self.questions.append(self._apart_question(crossed, share))
         if not answers:
             self.questions.append(self._answer_question())
             answer = Reading(lines=[("label", "?", "")])
@@ -286,7 +279,7 @@ class _Reader(Answers):
             if len(joined) == 1:
                 continue
             sides = [self.sheet[pair.first], self.sheet[pair.second]]
-            outcomes, unknown = outcomes_of(without_abstentions(answer), pair)
+            outcomes, unknown = comparisons.outcomes_of(without_abstentions(answer), pair)
             says_both = {"a", "b"} <= {*outcomes.values()} and not unknown
             if says_both and sides[0].n_distinct > 2 and share_values(sides):
                 kind = "system" if self.things and not joined else "item"
@@ -320,7 +313,7 @@ class _Reader(Answers):
         several = len(groups) + len(sets) > 1
         for members in groups:
             if len(members) > 1 and not tasks:
-                readings.append(self._each_question(members, lines))
+                readings.append(self._each(members, lines))
                 continue
             for column, answer in members:
                 is_own = several or len(members) > 1
@@ -337,9 +330,7 @@ class _Reader(Answers):
         task = next((e for n, e, _ in lines if n == "task"), None)
         return {"join": [task, {"value": f":{name}"}]} if task is not None else {"value": name}
 
-    def _each_question(
-        self, members: Sequence[tuple[Column, Reading]], lines: Sequence[Line]
-    ) -> Reading:
+    def _each(self, members: Sequence[tuple[Column, Reading]], lines: Sequence[Line]) -> Reading:
         """Turn several questions of one kind into tasks, by ``each``; or into one ranking."""
         names_ = [column.name for column, _ in members]
         if rankings.are_ranks_of_rows(self.sheet, names_):
@@ -468,9 +459,8 @@ class _Reader(Answers):
         judge, segment = (reading.column(self.sheet, name) for name in ("judge", "segment"))
         group = [ranking] if ranking else [judge, segment, *self.choice.with_role("hit")]
         shared = [c.name for c in group if c]
-        is_apart = self.sheet.combinations(*shared, column.name) == self.sheet.n_filled(
-            *shared, column.name
-        )
+        key = [*shared, column.name]
+        is_apart = self.sheet.combinations(*key) == self.sheet.n_filled(*key)
         if is_apart and not {"trial", "hit"} & column.words:
             return True
         reading.notes.append(names.TEXTS["no_position"].format(column.name))
@@ -527,10 +517,8 @@ def choose_repeats(sheet: Sheet, reading: Reading) -> Reading:
 
 def unmapped_note(columns: Iterable[Column]) -> list[str]:
     """Return the note on columns that nothing is mapped to; [] if there are none."""
-    unmapped = [
-        f"{c.name} ({c.n_distinct:,} different)" if c.counts else f"{c.name} (blank)"
-        for c in columns
-    ]
+    counted = ((c, f"{c.n_distinct:,} different" if c.counts else "blank") for c in columns)
+    unmapped = [f"{c.name} ({how_many})" for c, how_many in counted]
     return [f"{UNMAPPED}{first_of(unmapped, SHOWN_COLUMNS)}"] if unmapped else []
 
 

@@ -40,9 +40,7 @@ REPEATS = names.WORDS["repeats"]
 PARTS = frozenset({"trial", "turn", "page", "clip", "block", "step", "part", "hit", "unit"})
 PERSONAL = names.WORDS["personal"]
 """Words of columns that say something about the person, or how the answer came in."""
-NO_ANSWER = (
-    REPEATS | PERSONAL | names.MEASURED_TIME | names.NO_ANSWER | names.WORDS["beside_answers"]
-)
+NO_ANSWER = REPEATS | PERSONAL | names.MEASURED_TIME | names.NO_ANSWER | names.WORDS["beside"]
 NO_THING = names.WORDS["no_thing_roles"]
 """Roles whose columns name nothing that was judged, unless they may be an item, too."""
 
@@ -122,13 +120,20 @@ def _described(choice: Choice, thing: str, judge: str) -> float:
     return len(fixed) / len(others) if others else 0.0
 
 
+JUDGING = names.WORDS["judging"]
+"""Words that name who judges, and nobody else who takes part."""
+
+
 def judge_columns(choice: Choice) -> list[str]:
     """Return the columns that may say who judged: those named so, or those that can be."""
     likely = [c for c in choice.with_role("judge") if not _is_one_of_many(choice, c)]
     once = [c for c in likely if c.n_distinct >= ONCE * len(c.filled)]
-    flags = [c for c in likely if {*map(str.lower, c.counts)} <= {*YES, *NO}]
+    flags = [c for c in likely if _is_flag(c)]
     likely = [c for c in likely if c not in once or "item" not in names.roles(c.name)]
-    named = [c.name for c in likely if c not in flags or not names.words(c.name)[1:]]
+    numbered = [c for c in flags if c.is_whole and not names.words(c.name)[1:]]  # judges 0 and 1
+    likely = [c for c in likely if c not in flags or c in numbered]
+    sure = [c for c in likely if JUDGING & c.words and c.n_distinct > 1]
+    named = [c.name for c in sure or likely]
     people = (are_people, lambda c: _is_described_person(choice, c))
     named = named or [c.name for is_it in people for c in choice.offered() if is_it(c)]
     if named:
@@ -144,11 +149,11 @@ def _is_described_person(choice: Choice, column: Column) -> bool:
     sheet = choice.sheet
     if not is_called_id(column.name) or column.is_unique:
         return False
-    said = [
-        c for c in choice.offered() if c.n_distinct > 1 and sheet.determines(column.name, c.name)
-    ]
+    varied = [c for c in choice.offered() if c.n_distinct > 1]
+    said = [c for c in varied if sheet.determines(column.name, c.name)]
     n_own = sum(bool(PERSONAL & c.words) for c in said)
-    recurs = are_ids(column)  # else it may be a patient's, in hardly two rows
+    is_bare = names.words(column.name) == ["id"] and len(sheet) >= ROWS_AN_ID * column.n_distinct
+    recurs = is_bare or are_ids(column)  # else it may be a patient's, in hardly two rows
     return n_own > (1 if recurs else 3) and not any("text" in names.roles(c.name) for c in said)
 
 
@@ -162,6 +167,11 @@ def _is_one_of_many(choice: Choice, column: Column) -> bool:
     has_gaps = _has_gaps(column) and any(_has_gaps(c) for c in alike if c not in named)
     are_words = len(named) > 1 and column.numeric_share < 1
     return has_gaps or are_words or is_one_of_alike(choice.sheet, column)
+
+
+def _is_flag(column: Column) -> bool:
+    """Return whether a column says yes or no."""
+    return {*map(str.lower, column.counts)} <= {*YES, *NO}
 
 
 FEWEST_ALIKE, MOST_ALIKE = 3, 20
@@ -180,6 +190,14 @@ def _has_gaps(column: Column) -> bool:
     return bool(column.n_blank or abstentions(column.counts))
 
 
+def has_properties(choice: Choice, name: str) -> bool:
+    """Return whether a column determines several others that are no person's own: it is a thing."""
+    sheet = choice.sheet
+    rest = [c for c in choice.offered() if c.name != name and not PERSONAL & c.words]
+    coarser = [c for c in rest if 2 < 2 * c.n_distinct < sheet[name].n_distinct]
+    return sum(sheet.determines(name, c.name) for c in coarser) >= FEWEST_ALIKE
+
+
 KEY = "@key"
 """Column of the keys of records that are an object's values."""
 
@@ -191,9 +209,8 @@ def may_be_judge(sheet: Sheet, column: Column) -> bool:
     others = [n for n in sheet.names if n != column.name]
     is_id = words == ["id"] and (any(map(is_called_id, others)) or bool(pairs_among(others)))
     is_id |= is_called_id(column.name) and "session" in words
-    is_id |= column.name == KEY and any(
-        {"system", "segment"} & names.roles(n).keys() for n in sheet.names
-    )
+    every = {role for n in sheet.names for role in names.roles(n)}
+    is_id |= column.name == KEY and bool({"system", "segment"} & every)
     says_other = names.roles(column.name) or (PERSONAL | NO_ANSWER | names.TRUTH_WORDS) & {*words}
     if (says_other and not is_id) or column.name.startswith(("Input.", "Answer.")):
         return False
@@ -209,10 +226,8 @@ def may_be_judge(sheet: Sheet, column: Column) -> bool:
 
 def thing_columns(choice: Choice) -> list[str]:
     """Return the columns that may say what was judged, those named so first."""
-    named = [
-        c.name for role in ("item", "segment", "text") for c in choice.with_role(role)
-        if not is_measured(c)
-    ]  # fmt: skip
+    likely = [c for role in ("item", "segment", "text") for c in choice.with_role(role)]
+    named = [c.name for c in likely if not is_measured(c)]
     rest = [c.name for c in choice.offered() if c.name not in named and may_be_thing(c)]
     return list(dict.fromkeys([*named, *rest]))
 
@@ -236,11 +251,8 @@ def may_be_thing(column: Column) -> bool:
     is_id = is_called_id(column.name) or NAMELESS.fullmatch(column.name) is not None
     if not roles and column.numeric_share > 0.9 and not is_id:
         return False  # as likely an answer
-    return (
-        column.n_distinct >= 3
-        and column.n_blank <= 0.1 * len(column.filled)
-        and not is_measured(column)
-    )
+    is_filled = column.n_blank <= 0.1 * len(column.filled)
+    return is_filled and column.n_distinct >= 3 and not is_measured(column)
 
 
 def are_models(column: Column) -> bool:
@@ -331,7 +343,7 @@ def answer_columns(
             roles = {} if sum({*c.counts} == values for c in choice.offered()) > 1 else roles
         listed = re.findall(r"\w+", column.name.partition("[")[2])  # as of: Better? [Y/N]
         is_named = "answer" in roles or {*listed} >= column.counts.keys() != set()
-        is_named |= _in_answers(column)
+        is_named |= _in_answers(column) or ("judge" in roles and _is_flag(column))
         if (column.n_distinct < 2 and not is_named) or {*column.counts} <= EMPTY:
             continue
         is_rare = len(column.filled) <= column.n_blank and _form(column.name) not in filled
@@ -352,11 +364,17 @@ def answer_columns(
         is_fixed = recurs and (
             are_fixed(sheet, thing, column.name)
             or (judge is not None and sheet.determines(judge, column.name))
+            or (
+                judge is not None
+                and not (is_named or column.numeric_share)
+                and _is_crossed(sheet, [judge], column.name, least=1)
+            )
             or any(sheet.determines(i, column.name) for i in ids if i != column.name)
             or _is_crossed(sheet, thing, column.name, least=CROSSED if roles else 1)
         )
         is_fixed |= len(thing) > 1 and any(sheet.determines(t, column.name) for t in thing)
-        if column.is_unique and not (is_named or roles) and not is_measured(column):
+        is_text = not column.numeric_share and column.n_distinct > 100 and column.mean_length > 20
+        if (column.is_unique or is_text) and not (is_named or roles) and not is_measured(column):
             continue
         found.append(Candidate(column, is_named, in_things, in_judges, is_fixed))
     return sorted(found, key=lambda candidate: -candidate.score)
@@ -423,9 +441,10 @@ def is_by_design(column: Column) -> bool:
     return {*column.counts.values()} == {n_each} and n_each > 1 and chance < BY_CHANCE
 
 
-def are_criteria(column: Column) -> bool:
+def are_criteria(column: Column, share: float = 1.0) -> bool:
     """Return whether values are criteria, such as fluency: which question was answered."""
-    return column.n_distinct > 1 and all(CRITERIA & {*names.words(v)} for v in column.counts)
+    named = [v for v in column.counts if CRITERIA & {*names.words(v)}]
+    return column.n_distinct > 1 and len(named) >= share * column.n_distinct
 
 
 def _is_crossed(sheet: Sheet, thing: Sequence[str], name: str, *, least: int) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 from annot_pipeline.init import matrix, names, views
 from annot_pipeline.init.comparisons import is_outcome
 from annot_pipeline.init.counts import vote_counts
-from annot_pipeline.init.questions import ColumnsByRole, NoJudgmentsError, Reading
+from annot_pipeline.init.questions import NoJudgmentsError, Reading, Roles
 from annot_pipeline.init.readings import is_column, read_columns, read_view, unmapped_note
 from annot_pipeline.init.roles import WEAK, are_models, is_measured
 from annot_pipeline.init.table import Sheet
@@ -21,7 +21,7 @@ from annot_pipeline.init.who import MTURK_ANSWER
 PLACES = "who labelled is unknown: judges are places in the list, so do not measure them"
 
 
-def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Reading]:
+def read_sheet(sheet: Sheet, format_: str, by_role: Roles) -> list[Reading]:
     """Return the readings of a table, one a question; with questions where cells do not say.
 
     Raises
@@ -75,17 +75,18 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
     answers = [rows.sheet[n] for r in readings for n in r.columns if n in rows.columns]
     weak = [c for c in answers if is_measured(c) or WEAK & c.words]  # means, or descriptions
     are_weak = by_role and 2 * len(weak) > len(answers)  # beside answers in lists, if there are any
-    if readings and not matrix.has_questions(readings) and not are_weak:
+    things = [names.words(str(r.expression("item"))) for r in readings]
+    grouped = matrix.GROUP in things and not matrix.has_questions(readings)
+    if readings and not matrix.has_questions(readings) and not (are_weak or grouped):
         return readings
     for others in _others(sheet, format_, by_role, named):
         return others
-    if not by_role and (whole := _unnamed(sheet, format_) or matrix.person_form(sheet)):
+    if not by_role and (whole := _unnamed(sheet, format_) or matrix.person_form(sheet, grouped)):
         return whole
     if any(r.kind == "pairwise" for r in readings):
         return readings
-    is_open = error is None and not any(
-        q.role in ("judge", "item") for r in readings for q in r.questions
-    )
+    asked = {q.role for r in readings for q in r.questions}
+    is_open = error is None and not {"judge", "item"} & asked
     may_be_matrix = not by_role and not is_open and (error is None or not error.question)
     if may_be_matrix and (by_column := matrix.judge_matrix(sheet)):
         return [by_column]
@@ -130,9 +131,7 @@ def _views_with(sheet: Sheet, named: set[str]) -> Iterator[views.View]:
     return (view for view in every if named <= {*view.columns})
 
 
-def _others(
-    sheet: Sheet, format_: str, by_role: ColumnsByRole, named: set[str]
-) -> Iterator[list[Reading]]:
+def _others(sheet: Sheet, format_: str, by_role: Roles, named: set[str]) -> Iterator[list[Reading]]:
     """Yield the complete readings of other views."""
     for view in _views_with(sheet, named):
         if view.shape == "numbered" and not _judges_parts(view):
@@ -191,9 +190,7 @@ def _unnamed(sheet: Sheet, format_: str) -> list[Reading]:
                 name = {"value": f"{view.taken[0]} {{a}}"}
                 judge = ("judge", name, "places in a list: no persons")
                 notes = [PLACES, *unmapped_note([sheet[n] for n in majorities])]
-                unnamed += [
-                    replace(r.with_lines(judge), notes=[*notes, *r.notes]) for r in readings
-                ]
+                unnamed += [replace(r.with_lines(judge), notes=notes + r.notes) for r in readings]
     return unnamed
 
 

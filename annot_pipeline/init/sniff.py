@@ -115,10 +115,8 @@ def _is_records(values: list[Any]) -> bool:
     if not looked_at or not all(isinstance(value, dict) and value for value in looked_at):
         return False
     first = looked_at[0].keys()
-    return all(
-        len(first & value.keys()) >= SHARED_KEYS * max(len(first), len(value))
-        for value in looked_at
-    )
+    most = [(value, max(len(first), len(value))) for value in looked_at]
+    return all(len(first & value.keys()) >= SHARED_KEYS * n for value, n in most)
 
 
 def _parsed(text: str) -> Any:

@@ -15,7 +15,7 @@ from annot_pipeline.init.answers import MOSTLY_NUMBERS, answer_as, answered, kin
 from annot_pipeline.init.formats import OWN_COLUMNS
 from annot_pipeline.init.planned import FORMAT, planned_mapping
 from annot_pipeline.init.presets import preset_readings
-from annot_pipeline.init.questions import ColumnsByRole, Line, Reading, Task
+from annot_pipeline.init.questions import Line, Reading, Roles, Task
 from annot_pipeline.init.samples import Sample
 from annot_pipeline.init.shapes import read_sheet
 from annot_pipeline.init.table import Choice, Sheet
@@ -54,7 +54,7 @@ class SourceGuess:
 
 
 def read_sources(
-    group: groups.Group, by_role: ColumnsByRole, preset: str | None = None
+    group: groups.Group, by_role: Roles, preset: str | None = None
 ) -> list[SourceGuess]:
     """Return the sources of a group of files: one for all if a glob can say which.
 
@@ -107,7 +107,7 @@ def read_sources(
     return _of_reading(group, reading)
 
 
-def _with_file_judges(group: groups.Group, reading: Reading, by_role: ColumnsByRole) -> Reading:
+def _with_file_judges(group: groups.Group, reading: Reading, by_role: Roles) -> Reading:
     """Return a reading whose judges are files, where an option says so or models compare."""
     judge = reading.expression("judge")
     is_asked = judge == {"value": "file"} and by_role.get("judge", ("file",)) == ("file",)
@@ -187,7 +187,7 @@ def _held_in_others(samples: Sequence[Sample]) -> dict[int, int]:
     return containers
 
 
-def _reading(group: groups.Group, kind: str, by_role: ColumnsByRole) -> Reading:
+def _reading(group: groups.Group, kind: str, by_role: Roles) -> Reading:
     """Return the reading of some files, with the kind of answer that is known of them."""
     sheet = group.sheet
     [reading] = read_sheet(sheet, group.first.format, by_role)
@@ -246,7 +246,7 @@ def _by_task(
     reading: Reading,
     words: list[str],
     answers: list[Reading],
-    by_role: ColumnsByRole,
+    by_role: Roles,
 ) -> list[SourceGuess]:
     """Make every file a task, named by the part of the file name that differs."""
     judge = reading.column(sheet, "judge")
@@ -254,9 +254,8 @@ def _by_task(
     sources: list[SourceGuess] = []
     for kind in dict.fromkeys(answer.kind for answer in answers):
         places = [position for position, answer in enumerate(answers) if answer.kind == kind]
-        task_group = groups.Group(
-            tuple(group.samples[position] for position in places), group.folder
-        )
+        samples = tuple(group.samples[position] for position in places)
+        task_group = groups.Group(samples, group.folder)
         alike = len(places) > 1 and task_group.pattern is not None
         for chosen in [places] if alike else [[position] for position in places]:
             part = groups.Group(tuple(group.samples[position] for position in chosen), group.folder)

@@ -267,9 +267,7 @@ class Choice:
 
     def offered(self) -> list[Column]:
         """Return all columns that can be chosen, in the order of the file."""
-        return [
-            self.sheet[name] for name in self.remaining if not self._offers or self._offers(name)
-        ]
+        return [self.sheet[n] for n in self.remaining if not self._offers or self._offers(n)]
 
     def with_role(self, role: str) -> list[Column]:
         """Return columns whose name suggests a role, likeliest first, without mostly blank ones."""

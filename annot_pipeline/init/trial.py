@@ -18,7 +18,7 @@ from annot_pipeline.init.abstentions import abstentions, failed_entries, failure
 from annot_pipeline.init.answers import MOST_LABELS, labels_seen
 from annot_pipeline.init.groups import Group
 from annot_pipeline.init.optional_fields import with_item_text
-from annot_pipeline.init.questions import ColumnsByRole, NoJudgmentsError, Option, Question, Reading
+from annot_pipeline.init.questions import NoJudgmentsError, Option, Question, Reading, Roles
 from annot_pipeline.init.readings import unmapped_note
 from annot_pipeline.init.samples import read_rows
 from annot_pipeline.init.table import Choice, Sheet, value_counts
@@ -140,7 +140,7 @@ def objections(reading: Reading, trial: Trial) -> list[str]:
     return []
 
 
-def tried(reading: Reading, group: Group, sheet: Sheet, by_role: ColumnsByRole) -> Reading:
+def tried(reading: Reading, group: Group, sheet: Sheet, by_role: Roles) -> Reading:
     """Return a reading with what rows show of it: counts, words that are no answers, questions.
 
     Raises
@@ -205,7 +205,7 @@ def _counted(trial: Trial, name: str) -> str:
     return f"{len(counts):,} different"
 
 
-def _doubt(reading: Reading, trial: Trial, by_role: ColumnsByRole) -> Question | None:
+def _doubt(reading: Reading, trial: Trial, by_role: Roles) -> Question | None:
     """Return the question that the judgments raise: one judge alone, or items that none share."""
     judge, item = reading.expression("judge"), reading.expression("item")
     if reading.has("votes") or "judge" in by_role or judge == "anonymous":
@@ -239,7 +239,7 @@ LONGEST_CLASS = 25
 SURELY_NAMED = 0.886  # worker_id, participant_id; not user_id
 
 
-def _classes_doubt(reading: Reading, trial: Trial, by_role: ColumnsByRole) -> Question | None:
+def _classes_doubt(reading: Reading, trial: Trial, by_role: Roles) -> Question | None:
     """Return the question that labels raise that are no classes, since each is of one item."""
     is_asked = reading.kind == "categorical" and "label" not in by_role
     if not is_asked or reading.has("votes") or len(reading.columns) != 1:

@@ -99,13 +99,8 @@ class Pair(NamedTuple):
         roles = names.roles(self.stem)
         if self.is_rank:
             return None
-        signs = (
-            (self.are_systems, 0),
-            (self.are_outputs, 3),
-            ("item" in roles, 1),
-            (not self.stem, 2),
-        )
-        position = next((number for sign, number in signs if sign), None)
+        signs = {0: self.are_systems, 3: self.are_outputs, 1: "item" in roles, 2: not self.stem}
+        position = next((number for number, sign in signs.items() if sign), None)
         if position is None:
             return None
         return self.kind == X_AND_Y, position, self.kind
@@ -209,9 +204,8 @@ class View:
             for name, values in self.each.items()
         }
         source = Source.model_validate(frozen({"path": "*", "format": "csv", "each": each} | ROWS))
-        part = part.slice(
-            0, ROWS_UNFOLDED if any(isinstance(e, dict) for e in each.values()) else None
-        )
+        is_unfolded = any(isinstance(e, dict) for e in each.values())
+        part = part.slice(0, ROWS_UNFOLDED if is_unfolded else None)
         tables = []
         for cells in record_cells(raw_rows(part), source):
             columns = {n: _evaluated(e, cells) for n, e in self.columns.items()}
@@ -363,8 +357,8 @@ def _is_two(value: Any) -> bool:
 
 
 def says_sides(values: Iterable[str]) -> bool:
-    """Return whether values say which of two is better, or neither."""
-    spelled = {names.plain(value) for value in values}
+    """Return whether values, of which it looks at some, say which of two is better, or neither."""
+    spelled = {names.plain(value) for value in [*values][:MOST_COLUMNS]}
     return len(spelled) > 1 and spelled <= SIDES
 
 

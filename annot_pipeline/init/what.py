@@ -28,12 +28,19 @@ class Things(Judges):
         items, self.things = self.by_role.get("item", ()), self.named("item")
         systems = [sheet[n] for n in self.named("system")] or inputs.with_role("system")
         systems = [c for c in systems if c.n_distinct > 1 and not roles.are_criteria(c)]
+        systems = [c for c in systems if not c.is_unique or self.named("system")]  # an output each
         for judge in self.judges:
             systems = [c for c in systems if not roles.same_thing(sheet, c.name, judge)]
         if any(roles.is_called_id(c.name) for c in systems):  # beside which others are outputs
             systems = [c for c in systems if roles.is_called_id(c.name)]
         last_words = {names.words(c.name)[-1] for c in systems}  # one for each of several outputs
         system = systems[0] if systems and len(last_words) == len(systems) else None
+        is_group = system and system.words == {"condition"} and "system" not in self.by_role
+        if system and is_group and any(sheet.determines(j, system.name) for j in self.judges):
+            options = [Option({"ignore": (system.name,)}, "a group of people")]
+            options.append(Option({"system": (system.name,)}, "it made what was judged"))
+            text = f"each {self.judge} has one {system.name}"
+            self.questions.append(Question("system", text, options, "What is it?"))
         if items and not (system and self._has_outputs(system, self.things)):
             return self._joined_item(items)
         segments = [sheet[n] for n in self.named("segment") or self.things]
@@ -123,9 +130,7 @@ class Things(Judges):
         return None
 
     def _joined_item(self, items: Sequence[str]) -> list[Line]:
-        expressions = [
-            {"row": True} if name == "row" else self.sheet[name].expression for name in items
-        ]
+        expressions = [{"row": True} if n == "row" else self.sheet[n].expression for n in items]
         if len(items) == 1:
             n = self.sheet[items[0]].n_distinct if items[0] in self.sheet.names else len(self.sheet)
             return [("item", expressions[0], f"{n:,} different")]
@@ -233,7 +238,8 @@ class Things(Judges):
         varied = [c for c in offered if 1 < c.n_distinct < len(self.sheet)]
         whole = [c.name for c in varied if not roles.is_measured(c)]
         counts = {n: self.sheet.combinations(*key, n) for n in whole}
-        likely = [n for n in whole if not names.MEASURED_TIME & {*names.words(n)}]
+        times = names.MEASURED_TIME | {*names.ROLES["submitted_at"]}
+        likely = [n for n in whole if not times & {*names.words(n)}]
         likely = [n for n in likely if counts[n] > self.sheet.combinations(*key)]
         return sorted(likely, key=lambda n: -counts[n])[:3]
 
@@ -254,6 +260,8 @@ class Things(Judges):
                 ),
             ]
             options = [o for o in options if o.by_role != {"item": (*own, name)} or o is options[0]]
+            if roles.are_criteria(self.sheet[name], 0.5):
+                options.sort(key=lambda o: o.by_role.keys() != {"task"})
         if telling:
             text += f", and {' or '.join(telling[:2])} tells these answers apart"
             ask = "What is it?"
@@ -268,9 +276,7 @@ class Things(Judges):
 
     def _whole_item(self) -> tuple[str, ...]:
         """Return the fewest ids and parts that together differ in each row of a judge."""
-        ids = [
-            c.name for c in self.choice.offered() if roles.is_called_id(c.name) or _is_part(c.name)
-        ]
+        ids = [n for n in self.choice.remaining if roles.is_called_id(n) or _is_part(n)]
         likely = [*self.things, *(n for n in ids if n not in self.things)][:MOST_JOINED]
         joined = (some for size in (2, 3) for some in combinations(likely, size))
         least = roles.ONCE * len(self.one)
@@ -293,6 +299,5 @@ class Things(Judges):
 
 
 def _is_part(name: str) -> bool:
-    return bool(
-        {"item", "segment", "hit"} & names.roles(name).keys() or roles.PARTS & {*names.words(name)}
-    )
+    is_named = bool({"item", "segment", "hit"} & names.roles(name).keys())
+    return is_named or bool(roles.PARTS & {*names.words(name)})

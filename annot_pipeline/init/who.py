@@ -12,7 +12,7 @@ from annot_pipeline.config.judges import model_families
 from annot_pipeline.errors import first_of
 from annot_pipeline.init import names, roles
 from annot_pipeline.init.alike import largest_group, share_values
-from annot_pipeline.init.questions import ColumnsByRole, Line, Option, Question
+from annot_pipeline.init.questions import Line, Option, Question, Roles
 from annot_pipeline.init.roles import Candidate, Pairing
 from annot_pipeline.init.table import Choice, Column, Sheet, rounded
 from annot_pipeline.init.views import MOST_COLUMNS, OVER, View, grid_view, pairs_among
@@ -35,7 +35,7 @@ class Judges:
     candidates: Sequence[Candidate] = ()
     thing_note = ""
 
-    def __init__(self, view: View, format_: str, by_role: ColumnsByRole) -> None:
+    def __init__(self, view: View, format_: str, by_role: Roles) -> None:
         self.view, self.sheet, self.format = view, view.sheet, format_
         self.by_role = by_role
         ignored = {*by_role.get("ignore", ())}
@@ -116,9 +116,8 @@ class Judges:
             roles.FEWEST_RATIO * self.sheet.combinations(sure[0].judge or "")
         )
         if len(rivals) == 1 and is_ratio:
-            self.notes.append(
-                f"{sure[0].judge} is taken for the judge by what its cells hold: {sure[0]}"
-            )
+            text = f"{sure[0].judge} is taken for the judge by what its cells hold: {sure[0]}"
+            self.notes.append(text)
             return sure[0]
         self.rivals = list(dict.fromkeys(p.judge for p in ranked if p.judge))
         return Pairing(None, self._thing_alone(things))
@@ -212,7 +211,8 @@ class Judges:
         answers = {c.column.name for c in named or largest_group(every, every) if not c.is_fixed}
         others = [c for c in self.choice.offered() if c.name not in answers and not c.is_unique]
         telling = [c.name for c in others if not BESIDE & c.words]
-        telling = [thing, *(n for n in telling if n != thing and not self._is_answer_name(n))]
+        telling = [n for n in telling if n != thing and not self._is_answer_name(n)]
+        telling += [thing, *(n for n in self.named("system") if n != thing)]
         n_different = Sheet([self.sheet.table.select(telling)]).n_different
         may_be_named = len(self.sheet.parts) > 1 or self.choice.among(is_judge_name).offered()
         return bool(answers) and not may_be_named and 2 * n_different <= len(self.sheet)
@@ -223,14 +223,14 @@ class Judges:
         things = [thing] if thing else []
         answers = roles.answer_columns(self.choice, things, None, None)
         systems = [c.name for c in self.inputs().with_role("system") if c.n_distinct > 1]
+        systems += self.named("system")
         recurs = thing and sheet.combinations(thing) < len(sheet)
         is_met_again = recurs and sheet.combinations(*things, *systems) < roles.ONCE * len(sheet)
         likely = [c.column.name for c in answers if not c.is_fixed or not recurs]
         likely = [n for n in likely if not self.is_mturk or n.startswith(MTURK_ANSWER)]
         offered = [c.name for c in self.choice.offered() if roles.may_be_judge(sheet, c)]
-        offered = [
-            n for n in [*self.rivals, *offered] if n not in likely or roles.are_ids(sheet[n])
-        ]
+        said = [n for n in likely if self._is_answer_name(n) or sheet[n].is_whole] or likely
+        offered = [n for n in [*self.rivals, *offered] if n not in said or roles.are_ids(sheet[n])]
         one = [c.name for c in self.choice.offered() if c.n_distinct == 1 and roles.are_models(c)]
         offered.sort(key=lambda n: not roles.may_name_people(sheet[n]))
         ranked = list(dict.fromkeys([*one, *offered]))[:4]
@@ -243,7 +243,7 @@ class Judges:
         alike = [tuple(grid)] * (grid_view(sheet, grid) is not None) + alike
         columns = [sheet[n] for n in likely * (self.view.shape == "rows")]
         classes = [c for c in columns if c.n_distinct > 2 and not c.numeric_share]
-        if len(classes) > 1 and all(_agree(sheet, classes[0], c) for c in classes[1:]):
+        if len(classes) > 1 and all(agreement(sheet, classes[0], c) > 0 for c in classes[1:]):
             alike.append(tuple(c.name for c in classes))
         models = tuple(model_families(c.name for c in columns))
         alike += [models] * (len(models) > 1 and models not in alike)
@@ -256,6 +256,7 @@ class Judges:
         described = [c.name for c in words if not roles.may_name_people(c)]
         recurring = [t for t in roles.thing_columns(self.inputs()) if not sheet.is_unique(t)]
         both = [(n, t) for n in ranked for t in recurring if n != t and sheet.determines(t, n)]
+        described += [n for n in ranked if roles.has_properties(self.choice, n)]
         described += [  # unless both are ids of one person
             n for n, t in both if not (roles.are_ids(sheet[t]) and sheet.determines(n, t))
         ]  # fmt: skip
@@ -268,9 +269,7 @@ class Judges:
             text += f"; {', '.join(blank)}, which may be meant for it, is blank in {rows}"
         if likely:
             text += f"; answers look to be in {first_of(likely, 8)}"
-        means = [
-            n for n in sheet.names if MEANS & {*names.words(n)} and sheet[n].numeric_share > 0.9
-        ]
+        means = [n for n in sheet.names if MEANS & sheet[n].words and sheet[n].numeric_share > 0.9]
         shares = [n for n in likely if roles.is_measured(sheet[n])]
         means = shares if 2 * len(shares) > len(likely) else means
         if len(means) > 1 and not recurs:
@@ -300,8 +299,8 @@ def is_free_text(column: Column, *, more_than: float = math.inf) -> bool:
     return is_varied and column.numeric_share < 1 and column.mean_length > FREE_TEXT
 
 
-def _agree(sheet: Sheet, one: Column, other: Column) -> bool:
-    """Return whether two columns hold the same in more rows than by chance."""
+def agreement(sheet: Sheet, one: Column, other: Column) -> float:
+    """Return by how much two columns hold the same more often than by chance, at most 1."""
     is_same = pc.equal(sheet.table.column(one.name), sheet.table.column(other.name))
     by_chance = sum(n * other.counts.get(value, 0) for value, n in one.counts.items()) / len(sheet)
-    return (pc.sum(is_same).as_py() or 0) > by_chance
+    return ((pc.sum(is_same).as_py() or 0) - by_chance) / max(len(sheet) - by_chance, 1)
