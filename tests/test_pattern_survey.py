@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from annot_pipeline.exports.csv_rows import Dialect
+from annot_pipeline.init.presets import presets
 from tests.pattern_steps import worst_growth
 
 pytestmark = pytest.mark.slow
@@ -34,7 +36,13 @@ LARGEST_GROWTH = 3.0
 """Steps for twice the text; 2 is linear, 4 is quadratic."""
 BUILT = {
     "annot_pipeline/stages/gold/name_mask.py": "the escaped name of a judge, in quotes",
-    "annot_pipeline/stages/gold/name_search.py": "the escaped name of a judge",
+    "annot_pipeline/stages/shared/name_search.py": "the escaped names of judges",
+    "annot_pipeline/serve/pages.py": "the escaped names of judges",
+    "annot_pipeline/commands/forget.py": "the escaped name of a judge, or a digest",
+    "annot_pipeline/errors.py": "the escaped path of the working directory",
+    "annot_pipeline/init/written_numbers.py": "an escaped text and a number, at the start alone",
+    "annot_pipeline/init/presets.py": "patterns of presets, which are surveyed",
+    "annot_pipeline/exports/csv_rows.py": "patterns of dialects, which are surveyed",
     "annot_pipeline/storage/published_settings.py": "the escaped name of a judge",
     "annot_pipeline/exports/hits_from_mturk.py": "TEXT, which is surveyed, behind a fixed word",
     "annot_pipeline/config/expressions.py": "patterns of a campaign: compiled to be checked alone",
@@ -44,8 +52,7 @@ BUILT = {
 """Files with patterns that are no constant, and why none of them is slow."""
 OWN_FIGURES = "numbers and paths of figures that matplotlib draws for us"
 SHORT = {
-    f"annot_pipeline/report/figures/svg_text.py {name}": OWN_FIGURES
-    for name in ("DECIMAL", "BLANKS", "RECTANGLE")
+    "annot_pipeline/report/figures/page_svg.py DECIMAL": OWN_FIGURES,
 }
 """Patterns that may take more steps, and why no export or manifest reaches them."""
 
@@ -160,6 +167,28 @@ def test_patterns_that_are_built_are_known():
 def test_slow_patterns_are_noticed(pattern, anywhere):
     flags = re.MULTILINE if pattern.startswith("^") else 0
     assert worst_growth(pattern, flags, anywhere=anywhere)[0] > LARGEST_GROWTH
+
+
+@pytest.mark.parametrize(
+    "dialect", [Dialect(), Dialect("\t", ""), Dialect(";", "'", "\\"), Dialect("|", "", "\\")]
+)
+@pytest.mark.parametrize("name", ["row", "rows_of_a_line", "cell", "open_cell"])
+def test_patterns_of_dialects_take_steps_in_proportion(dialect, name):
+    pattern = getattr(dialect, name)
+    growth, text = worst_growth(pattern.pattern.decode(), pattern.flags, anywhere=False)
+    assert growth <= LARGEST_GROWTH, text
+
+
+def test_patterns_of_presets_take_steps_in_proportion():
+    texts = {
+        pattern
+        for readings in presets().values()
+        for preset in readings
+        for pattern in preset.get("values", {}).values()
+    }
+    assert texts
+    for pattern in texts:
+        assert worst_growth(pattern, 0, anywhere=True)[0] <= LARGEST_GROWTH, pattern
 
 
 def test_steps_grow_with_the_text(surveyed):

@@ -148,12 +148,16 @@ def test_segments_with_unequal_criteria_weigh_alike(stage_campaign):
 
 @pytest.mark.slow
 def test_a_statistic_says_which_items_it_rests_on(stage):
-    """Alpha takes a judge's two scores of an item; no other statistic has a pair of judges."""
-    rows = [row(n, native_id=f"{n}-{k}", score=10 * n + k) for n in range(4) for k in range(2)]
-    actual = {r["statistic"]: r for r in stage(*rows).rows("agreement")}
-    alpha, pairs = actual["alpha_interval"], actual["inter_kappa_raw_5"]
-    assert (alpha["n_items"], alpha["n_judges"]) == (4, 1)
-    assert (pairs["value"], pairs["n_items"], pairs["n_judges"]) == (None, 0, 0)
+    """Those with scores by two judges: a judge who repeats himself agrees with nobody by that."""
+    alone = [row(n, native_id=f"{n}-{k}", score=10 * n + k) for n in range(4) for k in range(2)]
+    others = [row(n, judge, score=9 * n) for n, judge in ((0, "bob"), (1, "bob"), (7, "cas"))]
+    for rows, expected in ((alone, (0, 0)), (alone + others, (2, 2))):
+        actual = {r["statistic"]: r for r in stage(*rows).rows("agreement")}
+        for name in ("alpha_interval", "inter_kappa_raw_5"):
+            counts = actual[name]["n_items"], actual[name]["n_judges"]
+            assert counts == expected, name
+        why = actual["alpha_interval"]["reason"]
+        assert (why == "no item has scores by two judges") == (rows is alone)
 
 
 # --- settings ------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from typing import Any
 
 from annot_pipeline.bounded_json import bounded_number, parse_bounded_json
 
-NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?")
+NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?")
 WRITTEN_BY_PROGRAMS = re.compile(
     r"-?(?:0|[1-9]\d*)(?:\.0)?|-?\d(?:\.\d*[1-9]|\.0)?[eE][+-]?\d{1,3}"
 )

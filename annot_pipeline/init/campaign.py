@@ -102,7 +102,7 @@ def without_placeholders(source: SourceGuess) -> SourceGuess:
         if counts and field_ in SUMMED:  # what stands in the last row alone
             last = sheet.table.column(column)[-1].as_py()
             likely = {last: 1} if counts.get(last) == 1 else {}
-        plain = {v: re.sub(r"[\s_.-]|\d+$", "", v.casefold()) or v.strip() for v in likely}
+        plain = {v: re.sub(r"[\s_.-]|(?<!\d)\d+$", "", v.casefold()) or v.strip() for v in likely}
         looks = {value: words[word] for value, word in plain.items() if word in words}
         if looks and len(looks) < len(counts):
             texts = [f"{v} ({counted(counts[v], 'row')}) looks like {looks[v]}" for v in looks]

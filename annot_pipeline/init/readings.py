@@ -363,7 +363,7 @@ class _Reader(Answers):
     def _ranks_of_columns(self, columns: Sequence[Column], lines: Sequence[Line]) -> Reading:
         """Return the ranking that a row holds, a column for each system."""
         names_ = [column.name for column in columns]
-        start = re.sub(r"[^\W_]*$", "", commonprefix(names_))  # noqa: RUF071  # no paths
+        start = re.sub(r"(?<![^\W_])[^\W_]+$", "", commonprefix(names_))  # noqa: RUF071  # no paths
         systems = [name.removeprefix(start) for name in names_]
         answer = rankings.rank_answer(columns[0], names_, notes=())
         answer = replace(answer, lines=[("rank", start + "{system}", "1 is the best of a row")])

@@ -391,7 +391,7 @@ def _in_answers(column: Column) -> bool:
 
 def _form(name: str) -> str:
     """Return what numbered columns share; another name as it is."""
-    return re.sub(r"\d+$", "#", name)
+    return re.sub(r"(?<!\d)\d+$", "#", name)
 
 
 def may_name_people(column: Column) -> bool:

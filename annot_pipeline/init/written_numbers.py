@@ -13,7 +13,7 @@ from annot_pipeline.init.table import Column, Sheet
 _DIGITS = r"(\d+(?:\.\d+)?)"
 LONGEST = 20
 """Characters beside the number where these are all alike: sentences have more."""
-NUMBER = re.compile(r"\s*[-+]?(\d+)(?:,(\d+)|\.\d+)?\s*(%?)\s*")
+NUMBER = re.compile(r"\s*[-+]?(\d+)(?:,(\d+)|\.\d+)?\s*+(%?)\s*")
 MOST_PAIRS, THOUSANDS = 20, 3
 _PARTS = re.compile(rf"(?s)(\D*){_DIGITS}(\D.*)?")
 

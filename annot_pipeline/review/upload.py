@@ -261,7 +261,7 @@ class Upload:
         if rows is None:
             raise self._mismatch("", "another row came next")
         judge, column = _first(rows, "judge"), self.batch.judge_column
-        if judge and column and self.file.cell(cells, column) != judge:
+        if judge and column and self.file.cell(cells, column).strip() != judge.strip():
             raise self._mismatch(f", {column}", "another judge was read")
         return rows
 

@@ -215,8 +215,9 @@ def without_names(cells: Mapping[str, str], columns: Mapping[str, Sequence[str]]
         Raw columns by field, as `columns_by_field` gives them.
     """
     hidden = columns.get("judge", ())
-    names = [cells[name] for name in hidden if len(cells.get(name, "")) >= SHORTEST]
-    any_name = re.compile("|".join(rf"(?<!\w){re.escape(n)}(?!\w)" for n in names) or "(?!)")
+    names = (cells.get(name, "").strip() for name in hidden)
+    whole = [rf"(?<!\w){re.escape(name)}(?!\w)" for name in names if len(name) >= SHORTEST]
+    any_name = re.compile("|".join(whole) or "(?!)")
     mapped = {name for of_field in columns.values() for name in of_field}
     shown = {}
     for number, (name, text) in enumerate(cells.items(), 1):

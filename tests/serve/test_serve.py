@@ -532,6 +532,8 @@ def test_a_name_is_nowhere_in_a_row():
     assert [*without_names(matrix, {"item": ["id"]})] == ["id", "column 2", "column 3"]
     short = {"who": "1", "n": "121 1"}
     assert without_names(short, {"judge": ["who"]})["n"] == "121 1"
+    blanks = {"who": " Ann Lee\t", "note": "Ann Lee: yes"}
+    assert without_names(blanks, {"judge": ["who"]})["note"] == f"{MASKED}: yes"
 
 
 # --- what it writes ---------------------------------------------------------------------------

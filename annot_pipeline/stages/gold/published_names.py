@@ -28,7 +28,9 @@ WRITERS = ("commands", "contracts", "gates", "report", "stages")
 """Packages whose sentences are published: in pages, manifest, contracts, gates and reasons."""
 NAMING = ("config", "methods")
 """Packages of which settings and metrics of a manifest have their names and values."""
-TEMPLATES = ("report/script.js", "report/style.css")
+TEMPLATES = "report/templates"
+"""Files of the sentences of pages and data cards."""
+STATIC = ("report/script.js", "report/style.css")
 """Files that pages contain as they are."""
 SQL_REASONS = (
     "control/known_answers", "control/pairs", "gold/set_aside",
@@ -44,11 +46,12 @@ PROSE = re.compile(r"(?<![^\s(])[^\W\d_A-Z]+(?![^\s.,:;)])")
 def own_words() -> frozenset[str]:
     """Return words of our texts that are published, in lower case.
 
-    They are those of string literals and of the names of fields, which manifests hold; comments,
-    docstrings and names of functions, which cite authors, are never published.
+    They are those of templates, descriptions of columns, string literals and the names of fields,
+    which manifests hold; comments, other docstrings and names of functions, which cite authors, are
+    never published.
     """
     texts = [*_sentences(), *(text for name in NAMING for text in _texts_in_package(name))]
-    texts += [(_PACKAGE / name).read_text(encoding="utf-8") for name in TEMPLATES]
+    texts += [(_PACKAGE / name).read_text("utf-8") for name in STATIC]
     return frozenset(word.lower() for text in texts for word in WORD.findall(text))
 
 
@@ -70,13 +73,14 @@ def prose_words() -> frozenset[str]:
 
 def _sentences() -> list[str]:
     texts = [text for name in WRITERS for text in _texts_in_package(name)]
-    return [*texts, *(map(_reasons, SQL_REASONS))]
+    texts += [column.description for table in GOLD.values() for column in table.columns]
+    templates = (path.read_text("utf-8") for path in (_PACKAGE / TEMPLATES).iterdir())
+    return [*texts, *templates, *map(_reasons, SQL_REASONS)]
 
 
 @cache
 def _texts_in_package(name: str) -> tuple[str, ...]:
-    modules = sorted((_PACKAGE / name).rglob("*.py"))
-    return tuple(text for path in modules for text in _literals(path))
+    return tuple(text for path in (_PACKAGE / name).rglob("*.py") for text in _literals(path))
 
 
 def _reasons(query: str) -> str:
@@ -137,7 +141,6 @@ class PublishedNames:
         self.unchecked = len(judges) - len(checked)
         self.search = NameSearch.from_names(checked)
         self.exempt: set[str] = set()
-        self.by_place: dict[str, set[str]] = defaultdict(set)
         systems: set[str] = set()
         in_columns: dict[str, set[str]] = defaultdict(set)
         for table, column, names in _names_by_column(self.search, tables):
@@ -151,9 +154,8 @@ class PublishedNames:
                 )
         self.exempt |= systems
         self.by_place = {location: names - systems for location, names in in_columns.items()}
-        names = set()
-        for text in set(_texts_in(manifest)):
-            names |= _without_our_words(self.search.in_text(text))
+        found = (self.search.in_text(text) for text in {*_texts_in(manifest)})
+        names = _without_our_words(set().union(*found))
         for part in ("sources", "settings"):  # sentences that the campaign writes
             texts = (text for text in _texts_in(manifest.get(part)) if " " in text)
             names |= {name for text in texts for name in self.search.in_text(text)}
@@ -198,10 +200,9 @@ def _names_by_column(
     """
     named: dict[str, list[tuple[str, pa.Array]]] = defaultdict(list)
     for name, table in tables.items():
-        texts = [f.name for f in GOLD[name].schema if pa.types.is_string(f.type)]
-        for column, values in _distinct_values(
-            table, [t for t in texts if t not in HASHED]
-        ).items():
+        fields = (f for f in GOLD[name].schema if pa.types.is_string(f.type))
+        texts = [f.name for f in fields if f.name not in HASHED]
+        for column, values in _distinct_values(table, texts).items():
             named[column].append((name, values))
     for column, parts in named.items():
         if search.in_column(pa.chunked_array([values for _, values in parts])):

@@ -294,9 +294,11 @@ def test_a_fall_of_agreement_is_told(build_campaign, stage_campaign):
 
 @pytest.mark.slow
 def test_a_fall_of_agreement_is_told_once(build_campaign):
-    """New people agree with each other alone, which another gate stops: it is accepted here."""
+    """New people agree with each other alone, which other gates stop: it is accepted here."""
     exports = {"a.csv": AGREE, "b.csv": DIFFER}
-    accepted = ("gates.agreement_fall.error=1", "gates.doubtful_items.error=1")
+    accepted = tuple(
+        f"gates.{name}.error=1" for name in ("agreement_fall", "doubtful_items", "label_flips")
+    )
     build_campaign({"a.csv": AGREE})
     second = build_campaign(exports, *accepted)
     gates = {g.name: g for g in second.runs["compare_releases"].gates}
