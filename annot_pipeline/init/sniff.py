@@ -250,7 +250,7 @@ def _read_delimited(path: Path, head: bytes, limit: int) -> Sample:
         return _read_quoted(Sample(path, "appraise", options), limit)
     if _is_mturk(names_found):  # its rows may end early
         return _read_quoted(Sample(path, "mturk", options), limit)
-    if below := _below_title(head.decode(encoding, "replace").splitlines()[:ROWS_TRIED], delimiter):
+    if below := _below_title(head.decode(encoding, "replace"), delimiter):
         sample = _read_quoted(replace(plain, options=options | below), limit)
         return replace(sample, table=sample.table.slice(below["skip_rows"] - 1))  # no header
     header = _missing_header(tried, columns)
@@ -266,8 +266,7 @@ def _encoding(head: bytes) -> str:
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     text = codecs.getincrementaldecoder("utf-8")("replace").decode(head)
-    n_bad = text.count("\ufffd")
-    if 2 * n_bad <= sum(not c.isascii() for c in text):
+    if 2 * text.count("\ufffd") <= sum(not c.isascii() for c in text):
         return "utf-8"  # some bytes may be broken; their rows are rejected
     return "latin-1" if {*head} & NOT_CP1252 else "cp1252"
 
@@ -300,8 +299,9 @@ TREC = ("topic", "iteration", "document", "label")
 """Columns of relevance judgments, of which the second says nothing."""
 
 
-def _below_title(lines: Sequence[str], delimiter: str) -> dict[str, Any]:
+def _below_title(text: str, delimiter: str) -> dict[str, Any]:
     """Return options of a file whose header stands below a title: one cell a line, or a comment."""
+    lines = text[: csv.field_size_limit()].splitlines()[:ROWS_TRIED]  # the reader takes no more
     written = dropwhile(lambda line: line[0] == "#", filter(str.strip, lines))  # as readers do
     rows = [[cell.strip() for cell in row] for row in csv.reader(written, delimiter=delimiter)]
     n = next((n for n, row in enumerate(rows) if sum(map(bool, row)) > TITLE_CELLS), 0)
