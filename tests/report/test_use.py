@@ -344,7 +344,7 @@ def test_no_clear_winner_in_any_task_is_the_headline():
     assert tile.sentence == "no clear winner in any of 2 tasks"
     release = contents([*ranked("t", ("a", 1, 1), ("b", 2, 1)), *many])
     release.manifest["facts"]["kinds"]["w"] = "categorical"
-    says = "in any of 2 ranked tasks; 1 other task not ranked as a whole"
+    says = "in any of 2 ranked tasks; 1 further task without a ranking of all"
     assert winner_tile(release).words == says
 
 

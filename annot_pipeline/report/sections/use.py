@@ -404,7 +404,7 @@ def winner_tile(contents: Contents) -> Tile:
             rest = counted(len(leaders) - 1, "other task")
             words = f"better than all others; {rest} without a clear winner"
         sentence = f"a clear winner in {len(clear):,} of {counted(len(leaders), 'ranked task')}"
-    words += f"; {counted(n_others, 'other task')} not ranked as a whole" * bool(n_others)
+    words += f"; {counted(n_others, 'further task')} without a ranking of all" * bool(n_others)
     first = [*clear, *others][:FEW]
     return Tile("Winner", value, words, "rankings", sentence, first, "First:",
                 len(leaders) - len(first))  # fmt: skip
