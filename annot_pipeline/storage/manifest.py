@@ -57,7 +57,7 @@ class _Parent(_Section):
 
 
 class _Export(_Section):
-    kind: str
+    kind: Literal["judgments", "items"]
     name: str
     source: Place
     source_digest: Digest
