@@ -58,7 +58,7 @@ def _lines(comparison: str) -> list[str]:
 
 
 def _block(machine: str, comparisons: dict[str, list[str]]) -> str:
-    lines = [line for of in comparisons.values() for line in of]
+    lines = [line for rows in comparisons.values() for line in rows]
     table = [HEAD, *(line for line in lines if line.startswith("|"))]
     said = [line for line in lines if not line.startswith("|")]
     return "\n\n".join([machine, "\n".join(table), *said])

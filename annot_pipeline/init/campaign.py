@@ -328,8 +328,8 @@ def _files(
             yield location
             continue
         location = export.resolve()
-        found = location.rglob("*") if deep else location.iterdir()
-        below = sorted(found, key=lambda path: natural_key(str(path)))
+        paths = location.rglob("*") if deep else location.iterdir()
+        below = sorted(paths, key=lambda path: natural_key(str(path)))
         marked = {path.parent for path in below if path.name.startswith(MARKER_PREFIX)}
         for path in below:
             inside = path.relative_to(location).parts

@@ -38,13 +38,13 @@ def converse(make: Callable[[Roles], Made], by_role: Roles, say: Say, ask: Ask) 
     OpenError
         A question stays open: the terminal was closed, nothing was chosen, or too much is unknown.
     """
-    known: Roles = dict(by_role)
-    answered, error, n_asked = known, None, 0
+    roles: Roles = dict(by_role)
+    answered, error, n_asked = roles, None, 0
     while True:
         try:
             return make(answered)
         except OpenError as open_error:
-            known, error = answered, open_error
+            roles, error = answered, open_error
             if n_asked == MOST_QUESTIONS or not error.questions or not error.questions[0].options:
                 raise
             rows = error.preview if not n_asked else None
@@ -59,7 +59,7 @@ def converse(make: Callable[[Roles], Made], by_role: Roles, say: Say, ask: Ask) 
         more = _answer(error.questions[0], say, ask)
         if more is None:
             raise error
-        answered = {**known, **more}
+        answered = {**roles, **more}
 
 
 def _show(question: Question, say: Say) -> None:

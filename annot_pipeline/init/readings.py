@@ -142,8 +142,8 @@ class _Reader(Answers):
         """Return rows that say which of two is better, one reading a question unless all share."""
         if self._answers_given() or self.by_role.get("rank"):
             return []
-        given = (self.sheet, self.choice, self.by_role)
-        answers = comparisons.comparison(*given, is_mturk=self.is_mturk)
+        arguments = (self.sheet, self.choice, self.by_role)
+        answers = comparisons.comparison(*arguments, is_mturk=self.is_mturk)
         if not answers:
             return []
         for name in (name for answer in answers for name in answer.columns):

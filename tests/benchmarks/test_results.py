@@ -122,27 +122,27 @@ def table(machine: str, **rows: str) -> str:
     return f"{machine}\n\n" + "\n".join([HEAD, *lines]) + "\n"
 
 
-def placed(*blocks: str) -> str:
+def page_with(*blocks: str) -> str:
     marked = "\n".join(f"<!-- machine -->\n{block}" for block in blocks)
     return f"a\n<!-- results -->\n{marked}<!-- end of results -->\nb\n"
 
 
 def test_results_are_put_between_the_marks():
     page = "a\n<!-- results -->\n<!-- end of results -->\nb\n"
-    assert with_results(page, table("m", new="1")) == placed(table("m", new="1"))
+    assert with_results(page, table("m", new="1")) == page_with(table("m", new="1"))
     with pytest.raises(ValueError, match="no <!-- results -->"):
         with_results("a\n", "new\n")
 
 
 def test_what_was_not_measured_again_stays_with_its_machine():
-    page = placed(table("m", one="1", two="2"))
+    page = page_with(table("m", one="1", two="2"))
     again = with_results(page, table("m", two="22", three="3"))
-    assert again == placed(table("m", one="1", two="22", three="3"))
+    assert again == page_with(table("m", one="1", two="22", three="3"))
     assert with_results(again, table("m", two="22")) == again
     other = table("another", two="2")
-    moved = placed(table("m", one="1"), other)
+    moved = page_with(table("m", one="1"), other)
     assert with_results(page, other) == moved
-    assert with_results(moved, table("another", one="11")) == placed(
+    assert with_results(moved, table("another", one="11")) == page_with(
         table("another", two="2", one="11")
     )
 
@@ -150,7 +150,7 @@ def test_what_was_not_measured_again_stays_with_its_machine():
 def test_how_time_grows_stays_below_the_table():
     said = "`scaling_x`: time grows as size^0.60 from 100 to 1,000.\n"
     block = table("m", scaling_x="1") + "\n" + said
-    assert with_results(placed(table("m", one="1")), block) == placed(
+    assert with_results(page_with(table("m", one="1")), block) == page_with(
         table("m", one="1", scaling_x="1") + "\n" + said
     )
 

@@ -70,7 +70,8 @@ def prepare_length_preference(
     longer_wins = int((is_decided & ((outcome == 1) == (ratio > 0))).sum())
     n_decided = int(is_decided.sum())
     is_separable = longer_wins in (0, n_decided) and not (outcome[ratio != 0] == 0.5).any()
-    sides = [np.zeros_like(cluster)] * 2 if systems is None else [of[has_lengths] for of in systems]
+    pairs = systems or (np.zeros_like(clusters),) * 2
+    sides = [codes[has_lengths] for codes in pairs]
     prepared = _prepare(ratio, outcome, cluster, sides, is_separable=is_separable)
     return longer_wins / n_decided if n_decided else np.nan, prepared
 

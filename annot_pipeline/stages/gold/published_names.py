@@ -154,8 +154,8 @@ class PublishedNames:
                 )
         self.exempt |= systems
         self.by_place = {location: names - systems for location, names in in_columns.items()}
-        found = (self.search.in_text(text) for text in {*_texts_in(manifest)})
-        names = _without_our_words(set().union(*found))
+        by_text = (self.search.in_text(text) for text in {*_texts_in(manifest)})
+        names = _without_our_words(set().union(*by_text))
         for part in ("sources", "settings"):  # sentences that the campaign writes
             texts = (text for text in _texts_in(manifest.get(part)) if " " in text)
             names |= {name for text in texts for name in self.search.in_text(text)}
