@@ -50,10 +50,11 @@ def parquet_scan(paths: Iterable[Path | str], *, by_name: bool = False) -> str:
 
 def sql_text(name: str) -> str:
     """Return a query of ``sql/``: in the wheel inside the package, in a checkout beside it."""
-    return (_folder() / f"{name}.sql").read_text(encoding="utf-8")
+    return (sql_folder() / f"{name}.sql").read_text(encoding="utf-8")
 
 
-def _folder() -> Path:
+def sql_folder() -> Path:
+    """Return the folder of all queries."""
     inside = Path(str(files("annot_pipeline"))) / "sql"
     return inside if inside.is_dir() else inside.parent.parent / "sql"
 
@@ -61,7 +62,7 @@ def _folder() -> Path:
 @cache
 def sql_digest() -> str:
     """Return SHA-256 over all queries, which count as code."""
-    texts = [path.read_bytes() for path in sorted(_folder().rglob("*.sql"))]
+    texts = [path.read_bytes() for path in sorted(sql_folder().rglob("*.sql"))]
     return hashlib.sha256(b"\0".join(texts)).hexdigest()
 
 
@@ -270,7 +271,7 @@ def _database(config: tuple[tuple[str, Any], ...]) -> duckdb.DuckDBPyConnection:
     }
     database = duckdb.connect(":memory:", config=fixed | dict(config))
     database.execute("SET GLOBAL TimeZone = 'UTC'")
-    database.execute((_folder() / "answer_text.sql").read_text(encoding="utf-8"))
+    database.execute((sql_folder() / "answer_text.sql").read_text(encoding="utf-8"))
     return database
 
 

@@ -8,7 +8,8 @@ Texts leave the machine before a release is searched: Dagster keeps logs, metada
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -59,7 +60,7 @@ class NameMask:
         short = {cell for cell in QUOTED_CELL.findall(text) if name_key(cell) in keys}
         if not names and not short:
             return text
-        public = own_words() | _mapped(records)
+        public = own_words({*names, *map(name_key, short)}) | _mapped(records)
         masked = search.masked(text, {name for name in names if name.lower() not in public})
         for cell in short:
             if name_key(cell) not in public:
@@ -96,13 +97,10 @@ class NameMask:
             )
 
     def _records(self) -> Records:
-        try:
+        files: tuple[Path, ...] = ()
+        with _unless_damaged():
             record_files = self.store.recorded(self.run, "read_records").tables["record_files"]
             files = _files(self.store.records, tuple(record_files.paths))
-        except MemoryError:  # also Arrow's: what holds names must not pass for what holds none
-            raise
-        except (AnnotError, OSError, KeyError, pa.ArrowException):  # nothing was parsed yet
-            return ()
         return tuple(export for path in files if (export := _readable(path)))
 
 
@@ -111,14 +109,22 @@ def _readable(path: Path) -> tuple[Path, Stamp] | None:
 
     A damaged one is parsed again, and masked by then.
     """
-    try:
+    with _unless_damaged():
         read = stamp(path)
         _read_schema(path, read)
-    except MemoryError:
+        return path, read
+    return None
+
+
+@contextmanager
+def _unless_damaged() -> Iterator[None]:
+    """Pass over files that are damaged or not there yet: nothing was parsed."""
+    try:
+        yield
+    except MemoryError:  # also Arrow's: what holds names must not pass for what holds none
         raise
-    except (OSError, pa.ArrowException):
-        return None
-    return path, read
+    except (AnnotError, OSError, KeyError, pa.ArrowException):
+        pass
 
 
 @lru_cache(maxsize=1 << 12)
@@ -144,12 +150,9 @@ def _judges(
 
 
 def _names(path: Path, declared: tuple[JudgeSettings, ...]) -> set[str]:
-    try:
+    with _unless_damaged():
         return raw_names([path], declared)
-    except MemoryError:
-        raise
-    except (OSError, pa.ArrowException):  # damaged below its schema
-        return set()
+    return set()
 
 
 @lru_cache(maxsize=4)
@@ -160,16 +163,10 @@ def _mapped(records: Records) -> frozenset[str]:
 
 def _mapped_in(path: Path) -> set[Any]:
     values: set[Any] = set()
-    try:
-        with pq.ParquetFile(regular(path)) as file:
-            names = file.schema_arrow.names
-            columns = [n for n in names if LABELS.fullmatch(n) or SYSTEMS.fullmatch(n)]
-            for group in range(file.num_row_groups if columns else 0):
-                rows = file.read_row_group(group, columns)
-                for column in columns:
-                    values.update(rows[column].unique().to_pylist())
-    except MemoryError:
-        raise
-    except (OSError, pa.ArrowException):  # damaged below its schema
-        pass
+    with _unless_damaged(), pq.ParquetFile(regular(path)) as file:
+        names = file.schema_arrow.names
+        columns = [n for n in names if LABELS.fullmatch(n) or SYSTEMS.fullmatch(n)]
+        for group in range(file.num_row_groups if columns else 0):
+            for values_of_column in file.read_row_group(group, columns).itercolumns():
+                values.update(values_of_column.unique().to_pylist())
     return values

@@ -6,9 +6,10 @@ import ast
 import html
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -21,71 +22,68 @@ from annot_pipeline.contracts.name_key import WORD
 from annot_pipeline.errors import counted
 from annot_pipeline.stages.gold.metrics import ReleaseMetrics
 from annot_pipeline.stages.shared.name_search import NameSearch, distinct_values, is_distinctive
-from annot_pipeline.storage.queries import sql_text
+from annot_pipeline.storage.queries import sql_folder
 from annot_pipeline.storage.tables import StoredTable, read_groups
 
-WRITERS = ("commands", "contracts", "gates", "report", "stages")
-"""Packages whose sentences are published: in pages, manifest, contracts, gates and reasons."""
-NAMING = ("config", "methods")
-"""Packages of which settings and metrics of a manifest have their names and values."""
-TEMPLATES = "report/templates"
-"""Files of the sentences of pages and data cards."""
-STATIC = ("report/script.js", "report/style.css")
-"""Files that pages contain as they are."""
-SQL_REASONS = (
-    "control/known_answers", "control/pairs", "gold/set_aside",
-    "ingest/key_records", "ingest/settle_judgments",
+SENTENCES = (
+    "report/templates/*", "gates/**/*.py", "contracts/**/*.py", "report/**/*.py",
+    "commands/**/*.py", "stages/**/*.py",
 )  # fmt: skip
-"""Queries that write reasons."""
+"""Files whose sentences are published: in pages, manifest, contracts, gates and reasons."""
+OTHERS = ("config/**/*.py", "methods/**/*.py", "report/script.js", "report/style.css")
+"""Files of names and values in a manifest, and what pages contain as it is."""
 _PACKAGE = Path(str(files("annot_pipeline")))
 PROSE = re.compile(r"(?<![^\s(])[^\W\d_A-Z]+(?![^\s.,:;)])")
 """A word in lower case that stands by itself: no surname, no part of an identifier."""
 
 
-@cache
-def own_words() -> frozenset[str]:
-    """Return words of our texts that are published, in lower case.
+def own_words(names: Iterable[str]) -> set[str]:
+    """Return those of the names, in lower case, that are words of our texts that are published.
 
     They are those of templates, descriptions of columns, string literals and the names of fields,
     which manifests hold; comments, other docstrings and names of functions, which cite authors, are
     never published.
     """
-    texts = [*_sentences(), *(text for name in NAMING for text in _texts_in_package(name))]
-    texts += [(_PACKAGE / name).read_text("utf-8") for name in STATIC]
-    return frozenset(word.lower() for text in texts for word in WORD.findall(text))
+    return _words_among(names, SENTENCES + OTHERS, lambda text: WORD.findall(text.lower()))
 
 
-def is_prose(name: str) -> bool:
-    """Return whether a name is one of our `prose_words`; most names have digits and are none."""
-    return bool(PROSE.fullmatch(name.lower())) and name.lower() in prose_words()
+def prose_words(names: Iterable[str]) -> set[str]:
+    """Return those of the names, in lower case, that are common words of our published sentences.
 
-
-@cache
-def prose_words() -> frozenset[str]:
-    """Return common words of our published sentences: they name nobody where exports use them.
-
-    Words that are only part of identifiers, or begin with a capital, as in "Bradley-Terry", may be
-    surnames and are none of these.
+    They name nobody where exports use them. Words that are only part of identifiers, or begin with
+    a capital, as in "Bradley-Terry", may be surnames and are none of these.
     """
-    sentences = (text for text in _sentences() if " " in text.strip())
-    return frozenset(word for text in sentences for word in PROSE.findall(text))
+    return _words_among(names, SENTENCES, lambda t: PROSE.findall(t) if " " in t.strip() else [])
 
 
-def _sentences() -> list[str]:
-    texts = [text for name in WRITERS for text in _texts_in_package(name)]
-    texts += [column.description for table in GOLD.values() for column in table.columns]
-    templates = (path.read_text("utf-8") for path in (_PACKAGE / TEMPLATES).iterdir())
-    return [*texts, *templates, *map(_reasons, SQL_REASONS)]
+def _words_among(
+    names: Iterable[str], files: Sequence[str], words_in: Callable[[str], list[str]]
+) -> set[str]:
+    """Return names that are words of files; only files that hold one anywhere are parsed."""
+    described = (column.description for table in GOLD.values() for column in table.columns)
+    sought = {name.lower() for name in names}
+    left = sought.difference(*map(words_in, described))
+    for path in chain(sql_folder().rglob("*.sql"), *map(_PACKAGE.glob, files)):
+        if left and not left.isdisjoint(_all_words(path)):
+            left = left.difference(*map(words_in, _published_texts(path)))
+    return sought - left
 
 
 @cache
-def _texts_in_package(name: str) -> tuple[str, ...]:
-    return tuple(text for path in (_PACKAGE / name).rglob("*.py") for text in _literals(path))
+def _all_words(path: Path) -> frozenset[str]:
+    """Return the words of a file, in lower case, whether they are published or not."""
+    return frozenset(WORD.findall(path.read_text("utf-8").lower()))
 
 
-def _reasons(query: str) -> str:
-    """Return the texts that a query holds, without its comments."""
-    return " ".join(re.findall(r"'([^'\n]*)'", re.sub(r"--.*", "", sql_text(query))))
+@cache
+def _published_texts(path: Path) -> list[str]:
+    """Return the literals of a module, those of a query as one text, or the text of a file."""
+    if path.suffix == ".py":
+        return [*_literals(path)]
+    text = path.read_text("utf-8")
+    if path.suffix == ".sql":
+        text = " ".join(re.findall(r"'([^'\n]*)'", re.sub(r"--.*", "", text)))
+    return [text]
 
 
 def _literals(path: Path) -> Iterator[str]:
@@ -137,7 +135,9 @@ class PublishedNames:
         tables: Mapping[str, StoredTable],
         manifest: Mapping[str, Any],
     ) -> None:
-        checked = [name for name in judges if is_distinctive(name) and not is_prose(name)]
+        distinctive = [name for name in judges if is_distinctive(name)]
+        common = prose_words(name for name in distinctive if PROSE.fullmatch(name.lower()))
+        checked = [name for name in distinctive if name.lower() not in common]
         self.unchecked = len(judges) - len(checked)
         self.search = NameSearch.from_names(checked)
         self.exempt: set[str] = set()
@@ -218,7 +218,8 @@ def _distinct_values(table: StoredTable, columns: Sequence[str]) -> dict[str, pa
 
 
 def _without_our_words(names: set[str]) -> set[str]:
-    return {name for name in names if name.lower() not in own_words()} if names else names
+    ours = own_words(names)
+    return {name for name in names if name.lower() not in ours}
 
 
 def _texts_in(value: Any) -> Iterator[str]:
