@@ -92,7 +92,7 @@ def write_campaign(
         _models(sources),
         _tests_of_judges(sources),
         _privacy(sources),
-        _comments("Left out:", left_out),
+        "# Left out:\n" * bool(left_out) + "".join(map(_wrapped, left_out)),
     ]
     return "\n".join(block for block in blocks if block)
 
@@ -127,10 +127,6 @@ def _aligned(lines: Iterable[tuple[str, str]]) -> str:
     pairs = [(text, comment(why)) for text, why in lines]
     width = max((len(text) for text, why in pairs if why and len(text) <= 40), default=0)
     return "".join(f"{text.ljust(width)}  # {why}\n" if why else f"{text}\n" for text, why in pairs)
-
-
-def _comments(title: str, lines: Sequence[str]) -> str:
-    return f"# {title}\n" + "".join(map(_wrapped, lines)) if lines else ""
 
 
 def _wrapped(text: str, indent: str = "") -> str:

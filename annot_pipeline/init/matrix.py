@@ -442,11 +442,6 @@ def _is_majority(sheet: Sheet, name: str, among: Sequence[str]) -> bool:
     return n_split > MANY and all(is_same for _, is_same in clear)
 
 
-def _bare(name: str) -> str:
-    """Return a name without the numbers and signs around it."""
-    return re.sub(r"^[\W\d_]+|[\W\d_]+$", "", name)
-
-
 def question_lines(questions: Sequence[str], are_scores: bool) -> list[Line]:
     """Return the lines of questions in columns: a task each; parts of one question are items."""
     stems = [match[1] for q in questions if (match := ITEM_IN_NAME.match(q))]
@@ -455,7 +450,8 @@ def question_lines(questions: Sequence[str], are_scores: bool) -> list[Line]:
         task = {"value": "{question}", "match": f"{lines}{ITEM_IN_NAME.pattern[:-1]}?$"}
         why = "the column without its number or bracket"
     elif len(questions) > 1 and len({re.sub(r"\d+", "", q) for q in questions}) == 1:
-        task, why = {"value": _bare(questions[0])}, "columns differ in numbers"
+        bare = re.sub(r"^[\W\d_]+|[\W\d_]+$", "", questions[0])
+        task, why = {"value": bare}, "columns differ in numbers"
     else:
         task, why = {"value": "{question}"}, "a task for each question"
     return [

@@ -65,11 +65,12 @@ def roles(name: str) -> dict[str, int]:
     if shorter == spelled and spelled and len(spelled[-1]) > 4:
         shorter = [*spelled[:-1], spelled[-1].removesuffix("id")]
     singular = [*spelled[:-1], "id"] if spelled[-1:] == ["ids"] else spelled
+    is_no_answer = not (NO_ANSWER | MEASURED_TIME | TRUTH_WORDS).isdisjoint(spelled)
     for tier, spelling in enumerate([*_spellings(singular), *_spellings(shorter)]):
         matches = {
             role: tier * 100 + names.index(spelling)
             for role, names in ROLES.items()
-            if spelling in names and not _excluded(role, spelled)
+            if spelling in names and not (is_no_answer and role in ("answer", "preference"))
         }
         if matches:
             return matches
@@ -105,9 +106,3 @@ def likelihood(name: str, role: str) -> float:
 def counts_costs(name: str) -> bool:
     """Return whether a column's name says that it counts errors, or what they cost."""
     return bool(WORDS["costs"] & {*words(name)})
-
-
-def _excluded(role: str, parts: list[str]) -> bool:
-    if role in ("answer", "preference"):
-        return bool((NO_ANSWER | MEASURED_TIME | TRUTH_WORDS) & set(parts))
-    return False

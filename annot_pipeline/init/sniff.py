@@ -7,14 +7,13 @@ which options.
 from __future__ import annotations
 
 import codecs
-import contextlib
 import csv
 import io
 import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import dropwhile, takewhile
+from itertools import accumulate, dropwhile, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +40,9 @@ DEEPEST = 4
 TITLE_CELLS = 1
 """Filled cells of a line that is no header, but a title above it."""
 
+ANY_ANSWER = ("", "Response", "Open-Ended Response")
+"""Stand below a heading that needs no second."""
+
 SHARED_KEYS = 0.5
 """Objects of which two share fewer of their keys are no records of one kind."""
 
@@ -54,7 +56,9 @@ def json_format(head: bytes) -> tuple[str, str | None]:
         The first bytes; a longer document may end within them.
     """
     lines = head.decode("utf-8-sig", "replace").lstrip().split("\n", 2)
-    first = _parsed(lines[0])
+    first: Any = None
+    with suppress(JsonError):
+        first = parse_bounded_json(lines[0])
     if isinstance(first, dict) and (len(lines) > 1 and lines[1].strip()):
         return "jsonl", None
     document = first if first is not None else _beginning(head)
@@ -119,18 +123,12 @@ def _is_records(values: list[Any]) -> bool:
     return all(len(first & value.keys()) >= SHARED_KEYS * n for value, n in most)
 
 
-def _parsed(text: str) -> Any:
-    with contextlib.suppress(JsonError):
-        return parse_bounded_json(text)
-    return None
-
-
 def _beginning(head: bytes) -> Any:
     """Return what the first bytes of a document say; what they cut off is missing."""
     import ijson
 
     builder = ijson.ObjectBuilder()
-    with contextlib.suppress(ijson.JSONError, ValueError):
+    with suppress(ijson.JSONError, ValueError):
         source = JsonBytes(io.BytesIO(head), "utf-8")
         for kind, value in ijson.basic_parse(source, use_float=True):
             builder.event(kind, value)
@@ -252,7 +250,8 @@ def _read_delimited(path: Path, head: bytes, limit: int) -> Sample:
         return _read_quoted(Sample(path, "mturk", options), limit)
     if below := _below_title(head.decode(encoding, "replace"), delimiter):
         sample = _read_quoted(replace(plain, options=options | below), limit)
-        return replace(sample, table=sample.table.slice(below["skip_rows"] - 1))  # no header
+        n_header = min(sample.unreadable["repeated_header"], 1)  # is no row of the table
+        return replace(sample, table=sample.table.slice(below["skip_rows"] - n_header))
     header = _missing_header(tried, columns)
     options |= {} if header is None else {"columns": list(header)}
     return _read_quoted(replace(plain, options=options), limit)
@@ -305,9 +304,22 @@ def _below_title(text: str, delimiter: str) -> dict[str, Any]:
     written = dropwhile(lambda line: line[0] == "#", filter(str.strip, lines))  # as readers do
     rows = [[cell.strip() for cell in row] for row in csv.reader(written, delimiter=delimiter)]
     n = next((n for n, row in enumerate(rows) if sum(map(bool, row)) > TITLE_CELLS), 0)
-    if not n or len(rows[0]) <= TITLE_CELLS + 1 or len({*rows[n]} - {""}) < len(rows[n]):
+    header, n_rows = _joined_header(rows[n : n + 2])
+    n += n_rows
+    if n == 1 or len(rows[0]) <= TITLE_CELLS + 1 or len({*header} - {""}) < len(header):
         return {}
-    return {"columns": rows[n], "skip_rows": n + 1}
+    return {"columns": header, "skip_rows": n}
+
+
+def _joined_header(rows: list[list[str]]) -> tuple[list[str], int]:
+    """Return names of columns and how many rows hold them: the first of two may name groups."""
+    header, below = [*rows, [""]][:2]
+    unnamed = [one for name, one in zip(header, below, strict=False) if not name]
+    if len(header) != len(below) or not header[0] or below[0] or not all(unnamed or [""]):
+        return header, 1
+    groups = accumulate(header, lambda group, name: name or group)
+    pairs = zip(groups, below, strict=True)
+    return [g if one in ANY_ANSWER else f"{g} [{one}]" for g, one in pairs], 2
 
 
 def _missing_header(sample: Sample, n_columns: int) -> tuple[str, ...] | None:

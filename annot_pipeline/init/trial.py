@@ -99,7 +99,7 @@ class Trial:
 def try_reading(reading: Reading, group: Group) -> Trial:
     """Return what a reading makes of the rows of a group, read as a build would read them."""
     first = group.first
-    options = first.options | reading.options
+    options = first.options | {"skip_rows": 0} | reading.options  # samples are read without these
     source = source_of(reading, format=first.format, options=options, records=first.records)
     tables = []
     for sample in group.samples:

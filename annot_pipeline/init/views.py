@@ -316,9 +316,9 @@ def _pairs_in_cells(sheet: Sheet) -> dict[str, Any]:
     for name in sheet.names[:MOST_COLUMNS]:
         cells = sheet[name].filled.slice(0, CELLS_LOOKED_AT).to_pylist()
         for between in (None, *BETWEEN) if cells and name not in outcomes else ():
-            if not all(_is_two(_elements(cell, between)) for cell in cells):
-                continue
             both = [_elements(cell, between) for cell in cells]
+            if not all(isinstance(two, list) and len(two) == 2 for two in both):
+                continue
             first, second = ({str(two[side]) for two in both} for side in (0, 1))
             if ROWS_A_NAME * len(first | second) > len(cells):
                 continue
@@ -350,10 +350,6 @@ def _names_one_of(sheet: Sheet, name: str, between: str | None, other: str) -> b
         for cell, value in zip(cells, named, strict=True) if cell
     ]  # fmt: skip
     return {0, 1} <= {*sides} and 2 * sides.count(-1) <= len(sides)
-
-
-def _is_two(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2
 
 
 def says_sides(values: Iterable[str]) -> bool:

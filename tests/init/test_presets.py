@@ -14,7 +14,7 @@ from annot_pipeline.cli import main
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError
 from annot_pipeline.init import guess_campaign
-from tests.init.conftest import Guess
+from tests.init.conftest import Guess, write_csv
 from tests.init.preset_exports import (
     ANSWERS,
     MAJORITY,
@@ -239,6 +239,23 @@ def test_limesurvey(tmp_path: Path, guess: Guesses, headings: str) -> None:
     assert actual.used("task") == {("What is it?" if headings != "code" else "Q1",)}
     assert majority(actual) == {column: MAJORITY[i] for i, column in columns.items()}
     assert actual.used("judge") == {("ada",), ("bea",), ("cy",)}
+
+
+def test_surveymonkey(tmp_path: Path, guess: Guesses) -> None:
+    own = ["Respondent ID", "Collector ID", "End Date", "Email Address"]
+    rows = [
+        [*own, "What is it?", *[""] * (len(ANSWERS) - 1), "Red?"],
+        [*[""] * len(own), *ANSWERS, "Response"],
+        *([j, "4001", f"11/0{n}/2026 10:04:00", "", *(a.get(j, "") for a in ANSWERS.values()),
+           "yes"] for n, j in enumerate(("ada", "bea", "cy"), 1)),
+    ]  # fmt: skip
+    actual = guess(write_csv(tmp_path / "Survey.csv", rows))
+    assert actual.used("task") == {("What is it?",), ("Red?",)}
+    labels = {("What is it?", f"What is it? [{i}]"): label for i, label in MAJORITY.items()}
+    assert majority(actual) == labels | {("Red?", "Red?"): "yes"}
+    assert actual.used("judge") == {("ada",), ("bea",), ("cy",)}
+    assert "# 3 different" in actual.text
+    assert actual.facts["fates"]["filtered"] == 2 * (len(ANSWERS) + 1)
 
 
 @pytest.mark.sampled
