@@ -10,7 +10,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import accumulate, dropwhile, takewhile
@@ -317,7 +317,7 @@ def _joined_header(rows: list[list[str]]) -> tuple[list[str], int]:
     unnamed = [one for name, one in zip(header, below, strict=False) if not name]
     if len(header) != len(below) or not header[0] or below[0] or not all(unnamed or [""]):
         return header, 1
-    groups = accumulate(header, lambda group, name: name or group)
+    groups: Iterator[str] = accumulate(header, lambda group, name: name or group)
     pairs = zip(groups, below, strict=True)
     return [g if one in ANY_ANSWER else f"{g} [{one}]" for g, one in pairs], 2
 

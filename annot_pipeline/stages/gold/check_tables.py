@@ -9,6 +9,7 @@ repeated keys) are annot_pipeline.gates.rules.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
@@ -51,9 +52,8 @@ def violations(groups: Iterable[pa.Table], contract: Table) -> list[str]:
     reals = [c.name for c in contract.columns if pa.types.is_floating(c.type)]
     filled = [c.name for c in contract.columns if not c.nullable]
     out_of_order = f"rows are not sorted by {', '.join(contract.key)}"
-    wrong = [*map(is_null, filled), *map(is_nan, reals), out_of_order]
-    rows = dict.fromkeys(wrong, 0)
-    keys: dict[str, list[str]] = {what: [] for what in wrong}
+    rows: Counter[str] = Counter()
+    keys: defaultdict[str, list[str]] = defaultdict(list)
 
     def note(what: str, part: pa.Table, is_wrong: pa.Array) -> None:
         n = pc.sum(is_wrong).as_py() or 0
@@ -66,24 +66,14 @@ def violations(groups: Iterable[pa.Table], contract: Table) -> list[str]:
     for part in groups:
         for name in filled:
             if part[name].null_count:
-                note(is_null(name), part, pc.is_null(part[name]))
+                note(f"{name} is null", part, pc.is_null(part[name]))
         for name in reals:
-            note(is_nan(name), part, pc.fill_null(pc.is_nan(part[name]), False))
+            note(f"{name} is NaN", part, pc.fill_null(pc.is_nan(part[name]), False))
         key = pa.table({name: part[name].cast(_plain(part[name].type)) for name in contract.key})
         both = pa.concat_tables([last, key]) if last else key
         note(out_of_order, both.slice(1), _before_the_last(both))
         last = both.slice(max(both.num_rows - 1, 0))
-    return [breach_text(what, n, keys[what]) for what, n in rows.items() if n]
-
-
-def is_null(column: str) -> str:
-    """Return the words for a null value."""
-    return f"{column} is null"
-
-
-def is_nan(column: str) -> str:
-    """Return the words for a NaN."""
-    return f"{column} is NaN"
+    return [breach_text(what, n, keys[what]) for what, n in sorted(rows.items())]
 
 
 def key_text(row: dict[str, object], key: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -173,10 +174,13 @@ VANISHED = "vanished_judgments"
 """What is asked of a partition at a time: of all judgments at once it would hold every id."""
 
 
-BY_EXPORT = ("shifted_exports", "unlike_exports", "copied_answers")
+BETWEEN_EXPORTS = ("shifted_exports", "unlike_exports")
 SINCE_RELEASE = ("vanished_by_export", "corrected_judgments", "changed_audits")
-"""What is asked of tasks that changed alone; the second, where there is a release."""
+"""What is asked of tasks that changed alone, where there is a release, or several exports; the
+second, where there is a release."""
 RELEASED = ("released", "released_lineage")
+NOTHING = pa.table({"task": pa.array([], TEXT)})
+"""What has changed since no release."""
 
 
 def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]:
@@ -185,9 +189,9 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
     kinds = read_verified(context.inputs["judges"], ["kind"])["kind"].unique().to_pylist()
 
     def compare(query: str, table: str) -> pa.Table:
-        is_needed = query != "model_drift" or "model" in kinds  # it asks for ids of all judgments
-        before = _released(release if is_needed else None, table)
-        inputs = {table: verify_table(context.inputs[table]), "released": before}
+        if release is None or (query == "model_drift" and "model" not in kinds):
+            return NOTHING  # the least query takes 10 ms, and drift asks for ids of all judgments
+        inputs = {**_inputs(context, table), "released": _released(release, table)}
         return context.queries.table(f"audit/{query}", inputs)
 
     changes = {changed: compare(changed, table) for changed, table in COMPARED.items()}
@@ -198,42 +202,48 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
     tasks = _among([*gone, *(task for part in changed for task in part.tasks)])
     sides = _sides(release, changed)
     sides["excluded"] = _not_missed(context, release, tasks)
-    parts = [(part.files["lineage"], part.tasks) for part in changed if release]
-    changes[VANISHED] = pa.concat_tables(
+    parts = [(part.files["lineage"], part.tasks) for part in changed]
+    vanished = [
         context.queries.table(
             f"audit/{VANISHED}", {**sides, **votes, "lineage": lineage},
             tasks=_among(names), filtered=tuple(votes),
         )
-        for lineage, names in [(GOLD["lineage"].empty(), gone), *parts]
-    ).sort_by("task")  # fmt: skip
+        for lineage, names in [(GOLD["lineage"].empty(), gone), *parts] if release
+    ]  # fmt: skip
+    changes[VANISHED] = pa.concat_tables(vanished or [NOTHING]).sort_by("task")
+    files = read_verified(context.inputs["lineage"], ["source_file"])["source_file"].unique()
+    between = BETWEEN_EXPORTS if release or len(files) > 1 else ()
     by_export = {
         query: context.queries.table(f"audit/{query}", sides, tasks=tasks, filtered=RELEASED)
-        for query in (*BY_EXPORT, *(SINCE_RELEASE if release else ()))
+        for query in ("copied_answers", *between, *(SINCE_RELEASE if release else ()))
     }
     rows = {query: table.to_pylist() for query, table in by_export.items()}
     one_sided = context.queries.table("audit/one_sided_judges", _inputs(context, "judgments"))
-    agreement, falls = agreement_changes(changes["agreement_changes"])
-    prevalence, shifts = prevalence_changes(changes["prevalence_changes"])
-    changes["model_drift"], falls_of_models = mean_changes(changes["model_drift"], "judge")
+    measures = {"agreement_changes": agreement_changes, "prevalence_changes": prevalence_changes}
+    measures["model_drift"] = partial(mean_changes, what="judge")
+    clear: dict[str, list[Change]] = {query: [] for query in measures}
+    for query, measure in measures.items():
+        if changes[query].num_columns > 1:
+            changes[query], clear[query] = measure(changes[query])
     quality = context.campaign.settings.quality.model_dump(mode="json")
     is_same_test = release is not None and release.manifest["settings"].get("quality") == quality
-    reinstated = compare("reinstated_judges", "judges")["name"].to_pylist()
-    _, unlike = mean_changes(by_export["unlike_exports"], "source_file")
+    reinstated = compare("reinstated_judges", "judges") if is_same_test else NOTHING
+    _, unlike = mean_changes(by_export["unlike_exports"], "source_file") if between else (None, [])
     metrics = ReleaseChangeMetrics(
         released_version=release.version if release else None,
         judges_have_other_names=release is not None and not _same_names(context, release),
-        agreement_falls=falls,
-        prevalence_shifts=shifts,
+        agreement_falls=clear["agreement_changes"],
+        prevalence_shifts=clear["prevalence_changes"],
         new_classes=compare("new_classes", "prevalence").to_pylist(),
         label_changes=changes["label_changes"].to_pylist(),
         judge_changes=changes["judge_changes"].to_pylist(),
         model_versions=changes["model_versions"].to_pylist(),
-        model_falls=falls_of_models,
-        reinstated_judges=reinstated if is_same_test else [],
+        model_falls=clear["model_drift"],
+        reinstated_judges=[row["name"] for row in reinstated.to_pylist()],
         doubtful_items=_doubtful(context, release) if release else [],
         vanished_judgments=changes[VANISHED].to_pylist(),
         vanished_by_export=rows.get("vanished_by_export", []),
-        shifted_exports=rows["shifted_exports"],
+        shifted_exports=rows.get("shifted_exports", []),
         copied_answers=rows["copied_answers"],
         one_sided_judges=one_sided["name"].to_pylist(),
         changed_audits=[row["name"] for row in rows.get("changed_audits", [])],
@@ -242,18 +252,16 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
         # falls of twice their intervals: one of hundreds of exports falls below one by chance
         unlike_exports=[fall for fall in unlike if fall["low"] > 1.5 * fall["change"]],
     )
-    tables = changes | {"agreement_changes": agreement, "prevalence_changes": prevalence}
-    return StageOutput(tables, metrics)
+    return StageOutput(changes, metrics)
 
 
 def _doubtful(context: StageContext, release: Release) -> list[DoubtfulItems]:
     from annot_pipeline.stages.gold.unlike_judges import doubtful_items
 
-    inputs: dict[str, pa.Table | StoredTable] = {
-        **_inputs(context, "judgments", "judges", "labels")
-    }
-    inputs["released"] = _released(release, "judges")
-    inputs["released_labels"] = _released(release, "labels")
+    inputs = {
+        **_inputs(context, "judgments", "judges", "labels"),
+        "released": _released(release, "judges"), "released_labels": _released(release, "labels"),
+    }  # fmt: skip
     return doubtful_items(context.queries.table("audit/unlike_judges", inputs))
 
 
@@ -281,8 +289,8 @@ def _changed_partitions(
         part for part in parts
         if any(file.sha256 not in files for table in part.files.values() for file in table.files)
     ]  # fmt: skip
-    named = context.queries.table("audit/released_tasks", votes)["task"].to_pylist()
-    return changed, sorted({*named}.difference(*(part.tasks for part in parts)))
+    named = context.queries.table("audit/released_tasks", votes) if release else NOTHING
+    return changed, sorted({*named["task"].to_pylist()}.difference(*(p.tasks for p in parts)))
 
 
 def _sides(
@@ -374,7 +382,7 @@ COMPARE_RELEASES = Stage(
     inputs=dict.fromkeys([*COMPARED.values(), "lineage"], ()),
     outputs=(*COMPARED, VANISHED),
     settings=(),
-    code_version="16",  # exports of a first release are held against each other
+    code_version="17",  # a first release is compared with nothing
     work=compare_releases,
     cached=False,  # the newest release is looked at anew each time
 )  # fmt: skip

@@ -193,12 +193,11 @@ def add_up_costs(context: StageContext) -> StageOutput[CostMetrics]:
     rewards, unread = read_rewards(listed["reward"].to_pylist())
     if unread:
         places = dict(zip(listed["reward"].to_pylist(), listed["place"].to_pylist(), strict=True))
-        texts = [f"{places[reward]}: {shorten(reward)}" for reward in unread]
+        unread = [f"{places[reward]}: {shorten(reward)}" for reward in unread]
         settings = context.campaign.settings
-        unread = texts
         if settings.privacy.pseudonymize:
             names = raw_names(_parsed_exports(context), settings.judges.declared)
-            unread = without_names(texts, names)
+            unread = without_names(unread, names)
     costs, of_models = COSTS.empty_table(), []
     if rewards.num_rows:
         inputs = {**context.inputs, "rewards": rewards}

@@ -112,7 +112,8 @@ class SystemComparisons:
         ranking, segment = rows.rows["ranking"].to_numpy(), rows["segment"].codes
         segments = np.where(segment == NONE, rows.n("segment") + ranking, segment)
         own, code = renumbered(rows["judge"].codes[counts])
-        judge_names = [rows["judge"].names[judge] for judge in own.tolist()]
+        names_of_judges = [rows["judge"].names[judge] for judge in own.tolist()]
+        are_models = np.array([is_model(name, judges) for name in names_of_judges], np.bool_)
         order = rows.rows["b_shown_first"].cast(pa.int64()).fill_null(-1).to_numpy()
         return cls(
             names=names,
@@ -126,7 +127,7 @@ class SystemComparisons:
             segment=segments[counts],
             has_segment=segment[counts] != NONE,
             cluster=_clusters(segments, rows["document"].codes, counts),
-            order_group=_order_groups(judge_names, judges)[code],
+            order_group=np.where(are_models, np.cumsum(are_models), 0)[code],
             dominance=None if segment_ranks is None else _dominance(segment_ranks, names),
             seed=[seed, seed_of_name(rows.name)],
         )
@@ -187,12 +188,6 @@ def _clusters(segments: Codes, documents: Codes, counts: Flags) -> Codes | None:
     own, codes = renumbered(segments)
     clusters = document_clusters(codes, documents, own.size)
     return None if clusters is None else clusters[codes][counts]
-
-
-def _order_groups(names: Sequence[str], judges: Sequence[JudgeSettings]) -> Codes:
-    """Return the order group of each judge: 0 for people, from 1 for each model."""
-    are_models = np.array([is_model(name, judges) for name in names], np.bool_)
-    return np.where(are_models, np.cumsum(are_models), 0)
 
 
 def _dominance(segment_ranks: pa.Table, names: Sequence[str]) -> tuple[Codes, Codes, Floats] | None:

@@ -42,13 +42,11 @@ def known_items(
     A class that nobody gave is none of the task's: such an item tells nothing of the others.
     """
     places = {name: code for code, name in enumerate(classes)}
+    digests = (hashlib.sha256(name.encode()).digest() for name in names)
+    folds = [int.from_bytes(digest[:4], "big") % FOLDS for digest in digests]
     rows = [
-        (item, places[truth], _fold(name))
+        (item, places[truth], folds[item])
         for item, name in enumerate(names)
         if (truth := decisions.get(name, truths.by_item.get(name))) in places
     ]
     return KnownItems(*np.array(rows, np.int64).reshape(-1, 3).T)
-
-
-def _fold(name: str) -> int:
-    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big") % FOLDS
