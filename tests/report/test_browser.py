@@ -652,8 +652,14 @@ def test_figures_stand_two_beside_each_other_on_paper(browser, reports):
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("width", [1440, 390])
-@pytest.mark.parametrize("name", ["example", "full"])
+@pytest.mark.parametrize(
+    ("name", "width"),
+    [
+        ("full", 390),
+        *(pytest.param(*page, marks=pytest.mark.slow)
+          for page in (("full", 1440), ("example", 1440), ("example", 390))),
+    ],
+)  # fmt: skip
 def test_axe_finds_nothing(browser, reports, name, width):
     viewport = {"width": width, "height": 844}
     with Visit(browser, reports[name], viewport=viewport, bypass_csp=True) as page:

@@ -53,7 +53,7 @@ from tests.survival.nights import export, write_campaign
 from tests.survival.processes import Blow, kill_oneself, start
 
 SOAK = "SOAK" in os.environ
-PARTS, RUNS, STEPS = (10, 50, 8) if SOAK else (1, 8, 3)
+PARTS, RUNS, STEPS = (10, 50, 8) if SOAK else (1, 5, 3)
 """Tests, which several processes share; runs of each; rules of each run."""
 HOW = ("", "", "", "kill", "kill", "full", *(["process"] if SOAK else []))
 """What befalls a command: nothing, a kill or a full disk in this process, a kill of its own."""
