@@ -136,7 +136,8 @@ MESSY_TASKS = [
     [
         {"quality": {"test": "paired_t", "undetermined": "drop", "alpha": 0.4}},
         pytest.param(
-            {"quality": {"test": "mann_whitney", "contrast": "difference", "scope": "task"},
+            {"quality": {"test": "mann_whitney", "contrast": "difference", "scope": "task",
+                         "alpha": 0.4},
              "ranking": {"bootstrap": 20}},
             marks=pytest.mark.slow,
         ),
