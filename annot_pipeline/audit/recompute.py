@@ -68,22 +68,24 @@ def settings_of(campaign: LoadedCampaign, release: Release) -> Campaign:
     StoreError
         They are not kept, or the key of the judges' names is missing or another.
     """
-    title = f"{release.version} cannot be made again"
     expected_hash: str = release.manifest["settings_hash"]
     text = Store(campaign.store).settings(expected_hash)
     if text is None:
         what = f"its settings are not in {campaign.store / 'settings'}"
-        do = "restore the store from a backup"
-        raise StoreError(title, [Problem("", what, do=do)])
+        raise _not_remade(release, Problem("", what, do="restore the store from a backup"))
     settings = kept_settings(text, f"the settings of {release.version} in the store")
     key = present_key(settings, campaign.store)
     if key is None:
-        raise StoreError(title, [no_key(settings.privacy)])
+        raise _not_remade(release, no_key(settings.privacy))
     if settings_hash(settings, derive(key, "fingerprint")) != expected_hash:
         what = "the settings that are kept, or the key of the judges' names, are not those of then"
         do = f"set ${settings.privacy.key_env} to the key of then, or restore the store"
-        raise StoreError(title, [Problem("", what, do=do)])
+        raise _not_remade(release, Problem("", what, do=do))
     return settings
+
+
+def _not_remade(release: Release, problem: Problem) -> StoreError:
+    return StoreError(f"{release.version} cannot be made again", [problem])
 
 
 def exports_of(campaign: LoadedCampaign, release: Release) -> pa.Table:
@@ -92,25 +94,25 @@ def exports_of(campaign: LoadedCampaign, release: Release) -> pa.Table:
     Raises
     ------
     StoreError
-        The manifest does not tell which source an export belongs to, or the store does not tell
-        which archived bytes its digest stands for.
+        The manifest names no export, or the store does not tell which archived bytes its digest
+        stands for.
     """
     digests = SourceDigests(Store(campaign.store), campaign.settings)
-    unknown: list[str] = []
     places: dict[tuple[str, int], int] = {}
     rows: list[dict[str, Any]] = []
     for source in release.manifest["sources"]:
         source_key = (source["kind"], source["source"])
         position = places[source_key] = places.get(source_key, -1) + 1
-        sha256 = digests.sha256(source_digest(source))
-        if sha256 is None:
-            unknown.append(source["name"])
-        row = (*source_key, position, source["name"], sha256 or "", source["bytes"])
+        sha256 = digests.sha256(source_digest(source)) or ""
+        row = (*source_key, position, source["name"], sha256, source["bytes"])
         rows.append(dict(zip(EXPORTS.names, row, strict=True)))
-    if unknown:
+    if not any(row["kind"] == "judgments" for row in rows):
+        what = "its manifest names no export with judgments"
+        raise _not_remade(release, Problem("", what, do="restore the release from a backup"))
+    if unknown := [row["source_file"] for row in rows if not row["source_sha256"]]:
         what = f"neither the archive nor {campaign.store / 'digests'} knows {first_of(unknown)}"
         do = "restore the store's archive from a backup"
-        raise StoreError(f"{release.version} cannot be made again", [Problem("", what, do=do)])
+        raise _not_remade(release, Problem("", what, do=do))
     return pa.Table.from_pylist(rows, EXPORTS)
 
 

@@ -19,7 +19,7 @@ from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.signature import digest, settings_hash, signature
 from annot_pipeline.contracts import FATES, GOLD, SCHEMA_VERSION, model_note
 from annot_pipeline.contracts.table import Column
-from annot_pipeline.errors import first_of
+from annot_pipeline.errors import StoreError, first_of
 from annot_pipeline.gates import RELEASE, run_gates
 from annot_pipeline.runtime.job_sizes import JobSizes
 from annot_pipeline.stages.build import MAKER, Build, StageRun
@@ -262,19 +262,22 @@ def changes_since(
 def _unchanged_tasks(
     build: Build, document: Mapping[str, Any], parent: Mapping[str, Any]
 ) -> set[str]:
-    """Return tasks all of whose rows lie in files that both releases were made of."""
-    changed: set[str] = set()
-    unchanged: set[str] = set()
+    """Return tasks all of whose rows lie in files that both releases were made of.
+
+    None if one of the files in the store has been removed or damaged since.
+    """
+    changed, unchanged = set[str](), set[str]()
+    files_of = build.store.files_of_release
     for name in COMPARED:
-        now, before = (
-            build.store.files_of_release(MAKER[name].name, name, manifest)
-            for manifest in (document, parent)
-        )
+        now, before = (files_of(MAKER[name].name, name, made) for made in (document, parent))
         if not (now and before):
             return set()
         for sha256, file in (now | before).items():
             is_in_both = sha256 in now and sha256 in before
-            (unchanged if is_in_both else changed).update(tasks_in(file))
+            try:
+                (unchanged if is_in_both else changed).update(tasks_in(file))
+            except StoreError:
+                return set()
     return unchanged - changed
 
 

@@ -155,6 +155,16 @@ def test_a_release_that_cannot_be_built_again_says_why(campaign, monkeypatch, ca
     assert "v0001 cannot be made again: " in capsys.readouterr().out
 
 
+def test_a_release_that_names_no_export_is_not_built_again(campaign, capsys):
+    rewrite(campaign, "v0002", lambda manifest: manifest["sources"].clear())
+    assert main(["verify", str(campaign), "v0002", "--rebuild"]) == 1
+    assert "v0002 cannot be made again: its manifest names no export" in capsys.readouterr().out
+    assert main(["diff", str(campaign), "v0001", "v0002"]) == 1
+    error = capsys.readouterr().err
+    assert "v0002 cannot be made again\n  its manifest names no export with judgments" in error
+    assert "restore the release from a backup" in error
+
+
 @pytest.mark.slow
 def test_the_command_says_what_was_compared(campaign, capsys):
     assert main(["verify", str(campaign), "latest", "--rebuild", "--json"]) == 0

@@ -123,6 +123,17 @@ def test_a_digest_that_excludes_no_export_is_told(campaign):
     assert not [message for message in messages if "no export has" in message]
 
 
+def test_a_campaign_without_an_export_that_is_not_excluded_is_refused(campaign, capsys):
+    exclude(campaign, file_sha256(campaign / "exports" / "a.csv"))
+    (campaign / "exports" / "b.csv").unlink()
+    for command in ("validate", "build"):
+        assert main([command, str(campaign)]) == 2
+        error = capsys.readouterr().err
+        assert "excluded: exports/a.csv (wrong)" in error
+        assert "sources: every export is excluded" in error
+        assert "add an export, or remove an entry of exclude" in error
+
+
 @pytest.mark.slow
 def test_build_and_status_name_the_file_that_is_excluded_no_more(campaign, capsys):
     """Also a build that publishes, which shows the warnings of the release."""

@@ -11,8 +11,8 @@ from annot_pipeline.runtime.executors.local import LocalEngine
 from annot_pipeline.runtime.job_sizes import JobSizes
 from annot_pipeline.stages.build import Build, stages_for
 
-LISTED, JUDGES = 4_000, 1_500
-MOST = 15_000
+LISTED, JUDGES = 8_000, 3_000
+MOST = 25_000
 """Bytes of a pickled job; the names of all items, or judges, take several times as much."""
 CAMPAIGN = """
 campaign: sizes
@@ -57,5 +57,5 @@ def test_jobs_are_small_whatever_the_campaign_lists(tmp_path, job_bytes):
     for stage in stages_for(["judgments", "labels"]):
         build.run_stage(stage)
         assert not [*tmp_path.glob(f"store/stages/{stage.name}/*/.tmp-*")]
-    assert {"_settle", "_standardize", "_list", "_make"} <= {*job_bytes}
+    assert {"_settle", "_control", "_list", "_make", "make_block"} <= {*job_bytes}
     assert max(job_bytes.values()) < MOST, job_bytes

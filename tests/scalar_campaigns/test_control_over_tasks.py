@@ -187,7 +187,7 @@ def test_rejected_assignments(policy: str, build: Any) -> None:
     built = build(rows, quality={"rejected_assignments": policy}, gates={})
     actual = fates(built, "judge")
     for n, (status, rejected) in enumerate(STATUSES.items()):
-        reason = f"assignment was rejected: '{status}'"
+        reason = f"assignment was rejected: '{status.strip()}'"
         dropped = rejected and policy == "drop"
         assert actual[f"j{n}"] == (("rejected", reason) if dropped else ("used", None)), status
     kept = [n for n, r in enumerate(STATUSES.values()) if not r or policy == "keep"]

@@ -229,16 +229,20 @@ def test_who_is_far_from_the_others_on_both_sides_fails_bt500(build: Any) -> Non
 
 
 @pytest.mark.parametrize("test", ["consistency", "bt500", "reference_threshold"])
-def test_tests_of_scores_leave_tasks_of_labels_untested(test: str, stage: Any) -> None:
+def test_judges_of_labels_are_tested_by_labels_whatever_the_test_of_scores(
+    test: str, stage: Any
+) -> None:
     rows = [{"judge": j, "item": f"i{n}", "label": "yn"[n % 2]} for n in range(9) for j in "ab"]
     tasks = [{"name": "*", "kind": "categorical"}]
     for judge in stage(rows, tasks=tasks, quality={"test": test}).rows("judges"):
-        assert judge["verdict"] == "untested"
+        assert (judge["verdict"], judge["test"]) == ("passed", "chance")
         assert [judge[name] for name in COMPARED[1:]] == [None] * 4
         assert judge["bias"] is not None, "that of labels"
-        assert judge["verdict_reason"] == {"reference_threshold": "no references"}.get(
-            test, "no scores for this test"
-        )
+    for row in rows:
+        row["item"] += row["judge"]  # nobody else judges it
+    for judge in stage(rows, tasks=tasks, quality={"test": test}).rows("judges"):
+        assert judge["verdict"] == "untested"
+        assert judge["verdict_reason"] == "no label of an item that others judged"
 
 
 @pytest.mark.parametrize(

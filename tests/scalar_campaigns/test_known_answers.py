@@ -139,7 +139,7 @@ def test_answers_are_compared_as_written(stage: Any) -> None:
 
 @pytest.mark.slow
 def test_a_campaign_of_labels_and_scores(stage: Any) -> None:
-    """One test for the campaign: judges of tasks without its controls stay untested."""
+    """One test for the campaign; who judges labels alone is tested by the answers of others."""
     tasks = [
         {"name": "t", "kind": "categorical", "labels": ["n", "y"]},
         {"name": "*", "kind": "scalar", "scale": [0, 100]},
@@ -154,8 +154,9 @@ def test_a_campaign_of_labels_and_scores(stage: Any) -> None:
     by_pairs = by(stage(rows, tasks=tasks).rows("judges"), "task", "judge")
     assert {key: row["verdict"] for key, row in by_pairs.items()} == {
         ("da", "ann"): "passed", ("da", "bob"): "failed", ("t", "ann"): "passed",
-        ("t", "bob"): "failed", ("t", "eve"): "untested",
+        ("t", "bob"): "failed", ("t", "eve"): "undetermined",
     }  # fmt: skip
+    assert by_pairs["t", "eve"]["test"] == "chance"
     by_answers = by(stage(rows, tasks=tasks, quality=KNOWN).rows("judges"), "task", "judge")
     assert {key: row["verdict"] for key, row in by_answers.items()} == {
         ("da", "ann"): "passed", ("da", "bob"): "undetermined", ("t", "ann"): "passed",

@@ -134,7 +134,8 @@ PAIRS: dict[str, tuple[list[Row], list[float | str]]] = {
     ),
     # names that could run together
     "joined names": ([of('a","b', system="c"), bad("a", system='b","c')], [NONE]),
-    "names with blanks": ([of(system="x "), bad()], [NONE]),
+    "names with a blank": ([of("a b", system="c"), bad("a", system="b c")], [NONE]),
+    "names with blanks around them": ([of(system="x "), bad()], [60]),
     "names with a slash": ([of("a/b", system="c"), bad("a", system="b/c")], [NONE]),
     "names with a separator": ([of("a\x1fb", system="c"), bad("a", system="b\x1fc")], [NONE]),
     "names that differ in case": ([of(system="X"), bad()], [NONE]),

@@ -25,8 +25,11 @@ pytestmark = pytest.mark.slow
 
 EXPORTS = {
     "a.csv": "item,judge,label\n"
-    + "".join(f"i{n:03d},w{w},{'ab'[(n * w) % 2]}\n" for n in range(40) for w in range(3))
+    + "".join(
+        f"i{n:03d},w{w},{'ab'[(n + ((n + w) % 7 == 0)) % 2]}\n" for n in range(40) for w in range(3)
+    )
 }
+"""Each judge is wrong about every seventh item."""
 MANY = ("judgments", "lineage")
 FEW = ("labels", "judges")
 

@@ -13,17 +13,17 @@ from typing import Any
 import pyarrow as pa
 
 from annot_pipeline.bounded_json import parse_bounded_json
-from annot_pipeline.config import (
-    CaptureExpression,
-    Expression,
-    ItemSource,
-    JoinExpression,
-    Limits,
-    Source,
-)
+from annot_pipeline.config import CaptureExpression, Expression, ItemSource, JoinExpression, Source
 from annot_pipeline.contracts import INT, TEXT
 from annot_pipeline.contracts.task_table import ITEM_PROBABILITIES
-from annot_pipeline.errors import counted, counted_kind, first_of, row_and_line
+from annot_pipeline.errors import (
+    ConfigError,
+    Problem,
+    counted,
+    counted_kind,
+    first_of,
+    row_and_line,
+)
 from annot_pipeline.exports import Opening
 from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.parent import check_parent
@@ -87,11 +87,8 @@ def archive_exports(context: StageContext) -> StageOutput[ExportMetrics]:
     parent = check_parent(context.campaign, waiting)  # before any work
     settings, folder = context.campaign.settings, context.campaign.folder
     rows, damaged = [], list[str]()
-    listed: list[tuple[str, Sequence[Source | ItemSource]]] = [
-        ("judgments", settings.sources),
-        ("items", settings.items),
-    ]
-    for kind, sources in listed:
+    listed: tuple[Sequence[Source | ItemSource], ...] = settings.sources, settings.items
+    for kind, sources in zip(("judgments", "items"), listed, strict=True):
         for source_order, source in enumerate(sources):
             where = f"{'sources' if kind == 'judgments' else 'items'}.{source_order}.path"
             exports = exports_of(context.campaign, source, where)
@@ -99,7 +96,7 @@ def archive_exports(context: StageContext) -> StageOutput[ExportMetrics]:
                 context.progress(f"folders are not read: {first_of(folders)}")
             for file_order, export in enumerate(exports):
                 again = partial(damaged.append, export.relative)
-                whole = _whole(export, settings.limits)
+                whole = _whole(export, context)
                 with reading_export(export.relative, context.store.root):
                     sha256, size = archive_file(export.real, context.store.archive, whole, again)
                 rows.append((kind, source_order, file_order, export.relative, sha256, size))
@@ -114,14 +111,18 @@ def archive_exports(context: StageContext) -> StageOutput[ExportMetrics]:
     excluded, unused = excluded_exports(context.campaign, newest.manifest if newest else None)
     for name, because in excluded.items():
         context.progress(f"excluded: {name} ({because})")
+    if not any(row[0] == "judgments" for row in rows):
+        what, do = "every export is excluded", "add an export, or remove an entry of exclude"
+        raise ConfigError("there is nothing to read", [Problem("sources", what, do=do)])
     if unused:
         context.progress(f"warn: exclude: no export has the digest {first_of(unused)}; {EXCLUDE}")
     metrics = ExportMetrics(len(rows), total, parent, exposed, excluded)
     return StageOutput({"exports": table}, metrics)
 
 
-def _whole(export: MatchedExport, limits: Limits) -> Callable[[Path], None]:
+def _whole(export: MatchedExport, context: StageContext) -> Callable[[Path], None]:
     """Refuse a gzip that is cut short (later, the bytes could not be fetched again), or a bomb."""
+    limits = context.campaign.settings.limits
     return lambda copied: Opening(copied, export.relative, limits=limits).check_whole()
 
 
@@ -140,7 +141,6 @@ def read_exports(context: StageContext) -> StageOutput[RecordMetrics]:
             source, fields = settings.items[position], f"items.{position}.fields"
             with reading_export(name, context.store.root):
                 item_table = read_item_table(source, path, name, fields, settings.limits)
-            rows = item_table.rows
             item_files.append(
                 {
                     "source_file": name,
@@ -149,8 +149,8 @@ def read_exports(context: StageContext) -> StageOutput[RecordMetrics]:
                     "ignored": json.dumps(item_table.ignored),
                 }
             )
-            unread += unread_rows(source, path, name, rows, settings.limits)
-            readable_rows = [row for row in rows if not row["reason"]]
+            unread += unread_rows(source, path, name, item_table.rows, settings.limits)
+            readable_rows = [row for row in item_table.rows if not row["reason"]]
             items += readable_rows if source.describes_items else []
             probabilities += [
                 row for row in readable_rows if row.get("selection_probability") is not None
