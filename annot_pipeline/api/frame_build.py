@@ -24,6 +24,7 @@ from annot_pipeline.api.results import Result
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.contracts import INT, TEXT
 from annot_pipeline.errors import ConfigError, InputError, Problem, counted, first_of
+from annot_pipeline.gates import GateResult
 from annot_pipeline.stages.temporary_build import temporary_build
 from annot_pipeline.storage.queries import Queries, no_glob
 
@@ -34,8 +35,8 @@ ITEM_ROLES = ("item", "segment", "system")
 NAME, TIME = "frame", "submitted_at"
 OWN = ("campaign", "sources", "tasks", "items", "store", "gold")
 """Settings that follow from the frame."""
-REPEATS, ALIKE = "repeated_answers", "look_alikes"
-"""Gates that count answers of one judge on one item, and names that look the same."""
+REPEATS, ALIKE, CONVERGENCE = "repeated_answers", "look_alikes", "convergence"
+"""Gates on answers of one judge on one item, names that look the same, and fits that end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +102,8 @@ class FrameTables:
 
     def result(self, main: str, summary: str, **values: Any) -> Result:
         """Return a result with these fields, on the rows of the frame that count."""
-        return Result(main, summary, self.excluded, self, self.frame.names, **values)
+        columns = {"item": "item", **self.frame.names}
+        return Result(main, summary, self.excluded, self, columns, **values)
 
 
 def build_frame(
@@ -173,13 +175,7 @@ def build_frame(
     if excluded.num_rows == frame.n_rows:
         what = f"{counted(excluded.num_rows, 'row')}: {first_of(_reasons(excluded), 5)}"
         raise InputError("no row can be used", [Problem("", what)])
-    values = {gate.name: gate for gate in gates if gate.level != "pass"}
-    warn_of_rows(
-        frame.n_rows, excluded.num_rows, first_of(_reasons(excluded), 3),
-        n_repeated=int(values[REPEATS].value) if REPEATS in values else 0,
-        one_answer=f"; {_one_answer(frame)}",
-        alike=values[ALIKE].detail if ALIKE in values else "", stacklevel=4,
-    )  # fmt: skip
+    _warn(frame, excluded, {gate.name: gate for gate in gates if gate.level != "pass"})
     plain = {name: _without_dictionaries(table) for name, table in tables.items()}
     return FrameTables(frame, plain, to_kind(excluded, frame.kind))
 
@@ -193,28 +189,24 @@ def _with_bias_intervals(queries: Queries, tables: Mapping[str, pa.Table]) -> pa
     return queries.table("api/judges", {**tables, "quantiles": quantiles})
 
 
-def warn_of_rows(
-    n_rows: int,
-    n_excluded: int,
-    reasons: str,
-    *,
-    n_repeated: int,
-    alike: str,
-    one_answer: str = "",
-    stacklevel: int = 3,
-) -> None:
-    """Warn of rows that do not count, of repeated answers, and of values that look the same."""
+def _warn(frame: Frame, excluded: pa.Table, gates: Mapping[str, GateResult]) -> None:
+    """Warn of rows that do not count, repeated answers, look-alikes, and fits that did not end."""
     texts = []
-    if n_excluded:
-        texts.append(f"{n_excluded:,} of {n_rows:,} rows do not count, see .excluded: {reasons}")
-    if n_repeated:
+    if n := excluded.num_rows:
+        reasons = first_of(_reasons(excluded), 3)
+        texts.append(f"{n:,} of {frame.n_rows:,} rows do not count, see .excluded: {reasons}")
+    if REPEATS in gates:
+        times = counted(int(gates[REPEATS].value), "time")
         repeated = "a judge answered an item more than once, and each answer counts"
-        texts.append(f"{counted(n_repeated, 'time')} {repeated}{one_answer}")
-    if alike:
+        texts.append(f"{times} {repeated}; {_one_answer(frame)}")
+    if ALIKE in gates:
         do = "make them one if they mean the same"
+        alike = gates[ALIKE].detail
         texts.append(f"values look the same, but count as different: {alike}; {do}")
+    if CONVERGENCE in gates:
+        texts.append("the label model did not converge: its probabilities are not final")
     for text in texts:
-        warnings.warn(text, stacklevel=stacklevel)
+        warnings.warn(text, stacklevel=4)
 
 
 def _truths(frame: Frame) -> pa.Table:

@@ -153,6 +153,13 @@ def test_models_and_settings(votes):
         annot.infer_labels(votes, **NAMES, settings={"labelmodel": "mace"})
 
 
+def test_a_fit_that_did_not_end_is_warned_of(votes):
+    with pytest.warns(UserWarning, match="the label model did not converge"):
+        annot.dawid_skene(votes, **NAMES, params=DawidSkeneParams(max_iterations=1))
+    with pytest.raises(ConfigError, match="sets what no release sets"):
+        annot.dawid_skene(votes, **NAMES, params=DawidSkeneParams(dependence=0.5))
+
+
 def test_labels_by_models_are_less_certain_than_by_people(votes):
     models = {"judges": [{"name": "*", "kind": "model"}]}
     people = annot.infer_labels(votes, **NAMES).labels

@@ -124,8 +124,11 @@ def test_probabilities_and_inferred_labels(votes):
     assert axes.get_xlabel() == "predicted probability"
     assert (axes.get_xlim(), axes.get_ylim()) == ((0, 1), (0, 1))
     alone = annot.dawid_skene(votes, **NAMES)
+    assert (
+        annot.score(alone.labels, alone, item="question", label="answer", rounds=0)["accuracy"] == 1
+    )
     with pytest.raises(ConfigError, match="use infer_labels"):
-        annot.score(soft, alone, item="question")
+        annot.score(soft, annot.agreement(votes, **NAMES), item="question")
     with pytest.raises(InputError, match="no row is about an item of gold"):
         annot.score(soft.assign(question="x"), inferred, item="question")
 
