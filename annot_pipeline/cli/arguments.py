@@ -295,7 +295,7 @@ DECLARED: Sequence[Texts] = (
         **RELEASE,
         "--item COLUMN": "column that holds the item (default: item)",
         "--label COLUMN": "column that holds the label (default: label)",
-        "--form {labels,columns,long,object}": "layout of the predictions (default: inferred from "
+        "--form {labels,columns,long}": "layout of the predictions (default: inferred from "
         "the columns)",
         "--floor P 1e-9": "smallest probability in log loss and KL; raises smaller ones",
         "--rounds N 1000": "bootstrap rounds; 0: no bootstrap intervals",

@@ -38,8 +38,6 @@ KINDS = {
         "",
         "spell it as gold does, or count it as wrong with --unknown-wrong",
     ),
-    "not_json": ("is no JSON object or list of numbers", '{"class": 0.5, ...}', ""),
-    "length": ("is a list of another length", "as many as there are classes", ""),
 }
 """What is wrong, what is allowed, what to do; by kind."""
 

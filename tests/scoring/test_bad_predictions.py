@@ -33,11 +33,6 @@ HEAD = "item,p_yes,p_no\n"
         ("m.csv", "item,label,probability\na,yes,0.5\na,meh,0.5\n", "row 2", "no class", ["meh"]),
         ("m.csv", "item,label,probability\na,yes,0.5\na,no,0.4\nb,no,1\n", "row 1", "sum to 1",
          ["0.9"]),
-        ("m.jsonl", '{"item": "a", "probabilities": [1]}', "row 1", "another length", ["1"]),
-        ("m.jsonl", '{"item": "a", "probabilities": {"y": 1}}', "row 1", "no class", ["y"]),
-        ("m.jsonl", '{"item": "a", "probabilities": {"yes": "1"}}', "row 1", "no JSON object",
-         ['{"yes": "1"}']),
-        ("m.jsonl", '{"item": "a", "probabilities": 3}', "row 1", "no JSON object", ["3"]),
         ("m.jsonl", '{"item": "a", "yes": 1, "no": 0}\n{"item": "b", "yes": 1}\n', "row 2",
          "not a number", [""]),
     ],
@@ -54,10 +49,10 @@ def test_a_fault_is_said_with_its_rows(publish, scored, name, text, where, what,
     assert "Traceback" not in err
 
 
-def test_two_spellings_of_a_class_in_one_object_are_a_fault(publish, scored):
+def test_two_spellings_of_a_class_are_a_fault(publish, scored):
     publish({"tone": TWO_TASKS["tone"]})
-    text = '{"item": "a", "probabilities": {"1": 0.5, "1.0": 0.3, "2": 0.2}}'
-    problems = scored("m.jsonl", text)[1]["error"]["problems"]
+    text = "item,label,probability\na,1,0.5\na,1.0,0.3\na,2,0.2\n"
+    problems = scored("m.csv", text)[1]["error"]["problems"]
     assert [problem["what"] for problem in problems] == ["the item has this class already"]
 
 
@@ -112,8 +107,8 @@ def test_unknown_classes_are_wrong_only_when_asked(publish, scored):
     (task,) = scored("m.csv", text, "--unknown-wrong")[1]["tasks"]
     assert task["n_unknown_class"] == 1
     assert task["figures"]["expected_accuracy"]["value"] == pytest.approx((0.8 + 0.97) / 3)
-    object_ = '{"item": "a", "probabilities": {"yes": 0.3, "no": 0.1, "?": 0.6}}'
-    (task,) = scored("m.jsonl", object_, "--unknown-wrong")[1]["tasks"]
+    long = "item,label,probability\na,yes,0.3\na,no,0.1\na,?,0.6\n"
+    (task,) = scored("m.csv", long, "--unknown-wrong")[1]["tasks"]
     assert task["figures"]["accuracy"]["value"] == 0
     # .8 |(.3, .1, .6) - yes|^2 + .2 |... - no|^2
     by_hand = 0.8 * (0.49 + 0.01 + 0.36) + 0.2 * (0.09 + 0.81 + 0.36)
@@ -139,7 +134,6 @@ def test_a_confidence_is_no_distribution(publish, scored):
         ("item,label\na,yes\n", ["--label", "answer"], 2, "no column answer"),
         ("item,label\na,yes\n", ["--item", "id"], 2, "no column id"),
         ("item,label\na,yes\n", ["--form", "columns"], 2, "no two classes of gold have a column"),
-        ("item,label\na,yes\n", ["--form", "object"], 2, "no column probabilities"),
         ("item,label\na,yes\n", ["--form", "long"], 2, "no column probability"),
         ("item,p_yes,p_no\na,1,0\n", ["--form", "labels"], 2, "no column label"),
         ("item,label\na,yes\n", ["--task", "moot"], 2, "did you mean mood?"),

@@ -96,9 +96,6 @@ FORMS = {
     "zipped.csv.gz": gzip.compress(WIDE.encode()),
     "long.csv": "item,label,probability\n"
     "b,no,0.75\na,yes,0.9\na,no,0.1\nb,yes,0.25\nc,no,.6\nc,yes,.4",
-    "object.jsonl": '{"item": "a", "probabilities": {"no": 0.1, "yes": 0.9}}\n'
-    '{"item": "b", "probabilities": [0.25, 0.75]}\n'
-    '{"item": "c", "label": "yes", "probabilities": {"yes": 4e-1, "no": 0.6}}\n',
     "columns.jsonl": '{"item": "a", "yes": 0.9, "no": 0.1}\n'
     '{"item": "c", "yes": 0.4, "no": 0.6}\n'
     '{"item": "b", "yes": 0.25, "no": 0.75, "label": "no"}\n',
@@ -114,17 +111,13 @@ def test_all_forms_say_the_same(publish, scored, name):
         assert actual[part] == expected[part], part
 
 
-def test_parquet_of_floats_and_of_lists(publish, scored):
+def test_parquet_of_floats(publish, scored):
     publish(ONE)
-    expected = scored("model.csv", WIDE)[1]["tasks"]
-    tables = (
-        {"item": ["a", "b", "c"], "yes": [0.9, 0.25, 0.4], "no": [0.1, 0.75, 0.6]},
-        {"item": ["a", "b", "c"], "probabilities": [[0.9, 0.1], [0.25, 0.75], [0.4, 0.6]]},
-    )
-    for columns in tables:
-        file = io.BytesIO()
-        pq.write_table(pa.table(columns), file)
-        assert scored("model.parquet", file.getvalue())[1]["tasks"] == expected
+    file = io.BytesIO()
+    rows = {"item": ["a", "b", "c"], "yes": [0.9, 0.25, 0.4], "no": [0.1, 0.75, 0.6]}
+    pq.write_table(pa.table(rows), file)
+    actual = scored("model.parquet", file.getvalue())[1]
+    assert actual["tasks"] == scored("model.csv", WIDE)[1]["tasks"]
 
 
 def test_labels_have_no_log_loss_and_it_is_said_why(publish, scored):
