@@ -114,6 +114,7 @@ def build_frame(
     labels: Mapping[str | None, Sequence[str]] | None = None,
     task: Mapping[str, Any] | None = None,
     settings: Mapping[str, Any] | None = None,
+    fields: Mapping[str, Any] | None = None,
 ) -> FrameTables:
     """Run the stages that gold tables need over the rows of a frame.
 
@@ -131,6 +132,8 @@ def build_frame(
         Settings of the tasks, as under ``tasks`` in campaign.yaml.
     settings
         Other settings, by their top-level keys in campaign.yaml.
+    fields
+        Expressions of fields that are not their columns as they stand.
 
     Raises
     ------
@@ -140,14 +143,14 @@ def build_frame(
         No row can be used, with the reasons; or an item has two truths.
     """
     truths = _truths(frame) if kind == "categorical" and "truth" in frame.values else None
-    fields = {role: role for role in frame.values if role != "truth" or truths is None}
+    columns = {role: role for role in frame.values if role != "truth" or truths is None}
     more = _settings(settings)
     of_task = {"kind": kind} | dict(task or {})
     _check_repeats(frame, of_task)
     document = {
         "campaign": NAME,
         "privacy": {"pseudonymize": False},
-        "sources": [{"path": FILE, "format": "parquet", "fields": fields}],
+        "sources": [{"path": FILE, "format": "parquet", "fields": columns | dict(fields or {})}],
     } | more
     if truths is not None:
         of_items = {name: name for name in truths.column_names}
@@ -166,8 +169,8 @@ def build_frame(
             campaign = load_campaign(file)
         except ConfigError as error:
             raise ConfigError("settings that cannot be", error.problems) from None
-        columns = dict.fromkeys(table_names, ()) | {"lineage": ("fate", "reason", "source_row")}
-        tables, gates = temporary_build(campaign, columns, lambda _: None)
+        wanted = dict.fromkeys(table_names, ()) | {"lineage": ("fate", "reason", "source_row")}
+        tables, gates = temporary_build(campaign, wanted, lambda _: None)
         if {"judges", "judgments"} <= tables.keys():
             queries = Queries(campaign.settings.resources, campaign.spill)
             tables["judges"] = _with_bias_intervals(queries, tables)
