@@ -74,7 +74,6 @@ class FrameTables:
         *,
         order: str = "",
         by: Sequence[str] = (),
-        by_task: bool = True,
     ) -> AnyFrame:
         """Return columns of a gold table as a frame.
 
@@ -90,13 +89,11 @@ class FrameTables:
             Columns to sort by, as the frame's types sort; none: as the table is sorted.
         by
             Other columns of the table to sort by.
-        by_task
-            Whether the frame has a column of tasks, if what was read has one.
         """
         table = self.tables[name] if rows is None else self.tables[name].filter(rows)
         if by:
             table = table.sort_by([(name, "ascending") for name in by])
-        task = ["task"] if by_task and "task" in self.frame.values else []
+        task = ["task"] if "task" in self.frame.values else []
         order = " ".join([*task, order]) if order else ""
         return self.frame.restore(table.select([*task, *columns.split()]), order)
 

@@ -136,20 +136,18 @@ class Result:
             There are several tasks and none is named, or none of this name.
         """
         item, label = self.columns["item"], self.columns["label"]
-        distributions, classes = self.distributions, self.classes
-        if self.gold is not None and TASK in self.columns:
-            prevalence = rows_of(self.prevalence)
-            tasks = list(dict.fromkeys(row[TASK] for row in prevalence))
-            if task not in tasks and (task is not None or len(tasks) > 1):
-                problem = Problem("task=", f"is {task}", first_of(list(map(str, tasks)), 20))
-                raise ConfigError("select one task", [problem])
-            chosen = tasks[0] if task is None else task
-            classes = [row[label] for row in prevalence if row[TASK] == chosen]
-            rows = pc.field(TASK) == str(pa.scalar(chosen).cast(TEXT))
-            distributions = self.gold.restore(
-                "label_distributions", "item label probability", rows, by_task=False
-            )
-        return soft_labels(distributions, item=item, label=label, labels=classes)
+        if self.gold is None or TASK not in self.columns:
+            return soft_labels(self.distributions, item=item, label=label, labels=self.classes)
+        prevalence = rows_of(self.prevalence)
+        tasks = list(dict.fromkeys(row[TASK] for row in prevalence))
+        if task not in tasks and (task is not None or len(tasks) > 1):
+            problem = Problem("task=", f"is {task}", first_of(list(map(str, tasks)), 20))
+            raise ConfigError("select one task", [problem])
+        chosen = tasks[0] if task is None else task
+        rows = pc.field(TASK) == str(pa.scalar(chosen).cast(TEXT))
+        classes = [row[label] for row in prevalence if row[TASK] == chosen]
+        frame = self.gold.restore("label_distributions", "item label probability", rows)
+        return soft_labels(frame, item=item, label=label, labels=classes)
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the main table, and return the axes of matplotlib.
