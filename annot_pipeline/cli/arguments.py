@@ -22,8 +22,27 @@ Texts = Mapping[str, str]
 
 Those of a command begin with its module and name.
 """
+
+
+def integers(written: str) -> tuple[int, ...]:
+    """Return whole numbers that commas separate."""
+    return tuple(map(int, written.split(",")))
+
+
+def decimals(written: str) -> tuple[float, ...]:
+    """Return numbers that commas separate."""
+    return tuple(map(float, written.split(",")))
+
+
+def variances(written: str) -> dict[str, float]:
+    """Return numbers by name, as ``judge_system=20,residual=200``."""
+    pairs = (part.partition("=") for part in written.split(","))
+    return {name.strip(): float(value) for name, _, value in pairs}
+
+
 TYPES: Mapping[str, Callable[[str], Any]] = {
-    "N": int, "P": float, "SHARE": float, "POINTS": float, "X": float,
+    "N": int, "P": float, "SHARE": float, "POINTS": float, "X": float, "N,...": integers,
+    "X,...": decimals, "a=b,...": variances,
     "EXPORT": Path, "PREDICTIONS": Path, "--output": Path,
 }  # fmt: skip
 """Types of values by how they are written, or by the name of the option; others are text."""
@@ -318,7 +337,7 @@ DECLARED: Sequence[Texts] = (
         "--assume a=b,...": "variances without a release: judge_system, segment_system, residual",
         "--judges N,...": "numbers of judges to compare, as 5,10,20",
         "--segments N,...": "numbers of segments to compare, as 100,500",
-        "--per-output N,...": "numbers of judgments per output to compare, as 1,2",
+        "--per-output X,...": "numbers of judgments per output to compare, as 1,2",
         "--systems N": "number of systems",
         "--difference POINTS": "smallest difference to detect",
         "--power SHARE 0.8": "power at which a difference counts as detectable",
