@@ -26,7 +26,7 @@ from annot_pipeline.contracts import INT, TEXT
 from annot_pipeline.errors import ConfigError, InputError, Problem, counted, first_of
 from annot_pipeline.gates import GateResult
 from annot_pipeline.stages.temporary_build import temporary_build
-from annot_pipeline.storage.queries import Queries, no_glob
+from annot_pipeline.storage.queries import Queries
 
 FILE, ITEMS = "frame.parquet", "items.parquet"
 COUNTED = ("used", "control", "adjudication", "measured")
@@ -108,7 +108,7 @@ def build_frame(
     table_names: Sequence[str],
     *,
     kind: str,
-    labels: Mapping[str | None, Sequence[str]] | None = None,
+    labels: Sequence[str] | None = None,
     task: Mapping[str, Any] | None = None,
     settings: Mapping[str, Any] | None = None,
     fields: Mapping[str, Any] | None = None,
@@ -124,7 +124,7 @@ def build_frame(
     kind
         Kind of its tasks.
     labels
-        Classes of each task, in their order; those of None hold for all.
+        Classes of its tasks, in their order; None: those that occur.
     task
         Settings of the tasks, as under ``tasks`` in campaign.yaml.
     settings
@@ -152,10 +152,8 @@ def build_frame(
     if truths is not None:
         of_items = {name: name for name in truths.column_names}
         document["items"] = [{"path": ITEMS, "format": "parquet", "fields": of_items}]
-    document["tasks"] = [
-        {"name": "*" if name is None else no_glob(name)} | {"labels": list(classes)} | of_task
-        for name, classes in (labels or {}).items()
-    ] or [{"name": "*"} | of_task]
+    classes = {} if labels is None else {"labels": labels}
+    document["tasks"] = [{"name": "*"} | classes | of_task]
     with tempfile.TemporaryDirectory(prefix="annot-frame-") as folder:
         pq.write_table(frame.texts(), Path(folder) / FILE)
         if truths is not None:

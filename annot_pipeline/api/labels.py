@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.api.frame_build import FrameTables, build_frame
@@ -15,7 +14,6 @@ from annot_pipeline.api.results import Result, read_classes
 from annot_pipeline.api.roles import ITEM_BY_ITEM, item_columns, read_roles
 from annot_pipeline.config.campaign import DawidSkene
 from annot_pipeline.config.sources import CANONICAL_FIELDS
-from annot_pipeline.contracts import TEXT
 from annot_pipeline.errors import ConfigError, Problem, first_of
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
 from annot_pipeline.methods.labels.models import LABEL_MODELS
@@ -53,7 +51,8 @@ def dawid_skene(
     item, judge, label
         Its columns.
     labels
-        All classes, in the order that breaks ties; None: those that occur, sorted.
+        All classes, in the order that breaks ties; None: those that occur, integers by value,
+        others by code point.
     model
         ``dawid_skene``, ``one_coin`` or ``mace``.
     params
@@ -80,7 +79,7 @@ def dawid_skene(
     frame, columns = materialize(frame), {"item": item, "judge": judge, "label": label}
     read = read_roles("dawid_skene", frame, columns, dict.fromkeys(CANONICAL_FIELDS, ALONE))
     gold = build_frame(
-        read, TABLES, kind="categorical", labels=_task_classes(read, labels), task=task,
+        read, TABLES, kind="categorical", labels=_classes(read, labels), task=task,
         settings=settings,
     )  # fmt: skip
     return _result(gold)
@@ -115,7 +114,8 @@ def infer_labels(
     submitted_at
         Column of times, for ``repeats``; None: ``submitted_at``, if the frame has it.
     labels
-        All classes, in the order that breaks ties; None: those that occur, sorted.
+        All classes, in the order that breaks ties; None: those that occur, integers by value,
+        others by code point.
     task
         Settings of the task, as under ``tasks`` in campaign.yaml: ``{"repeats": "last"}``.
     settings
@@ -133,7 +133,7 @@ def infer_labels(
     named = {"truth": truth, "submitted_at": submitted_at}
     read = read_roles("infer_labels", frame, columns, ITEM_BY_ITEM, named)
     gold = build_frame(
-        read, TABLES, kind="categorical", labels=_task_classes(read, labels), task=task,
+        read, TABLES, kind="categorical", labels=_classes(read, labels), task=task,
         settings=settings,
     )  # fmt: skip
     return _result(gold)
@@ -159,21 +159,5 @@ def _result(gold: FrameTables) -> Result:
     return replace(result, summary=f"{n_judgments:,} judgments, classes {classes}")
 
 
-def _task_classes(read: Frame, labels: Sequence[Any] | None) -> dict[str | None, list[str]]:
-    """Return the classes to declare, by task: given ones for all, numbers in their order."""
-    if labels is not None:
-        return {None: read_classes(read, labels).to_pylist()}
-    values = read.values["label"]
-    if pa.types.is_string(values.type):
-        return {}
-    if "task" not in read.values:
-        return {None: read_classes(read, None).to_pylist()}
-    tasks = read.values["task"].cast(TEXT)
-    own = {
-        task: values.filter(pc.fill_null(pc.equal(tasks, task), False))
-        for task in pc.unique(tasks).drop_null().to_pylist()
-    }
-    return {
-        task: read_classes(Frame(read.kind, read.names, {"label": cells}), None).to_pylist()
-        for task, cells in own.items()
-    }
+def _classes(read: Frame, labels: Sequence[Any] | None) -> list[str] | None:
+    return None if labels is None else list(read_classes(read, labels).to_pylist())
