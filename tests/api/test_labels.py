@@ -186,8 +186,6 @@ def test_a_notebook_shows_rows_and_escapes_them(votes):
     assert "<i>" not in page
     assert "110 more rows" in page
     assert repr(result).startswith("Result: 480 judgments")
-    axes = result.plot()
-    assert axes.get_ylabel() == "items"
-    assert [line.get_label() for line in axes.get_lines()] == ["certain from 0.95"]
+    assert result.plot().count("<svg") == 1
     with pytest.raises(AttributeError):
         result.labels = None  # type: ignore[misc]

@@ -118,9 +118,7 @@ def test_probabilities_and_inferred_labels(votes):
     shares = inferred.soft_labels()[["0", "1", "2"]].to_numpy()
     entropy = -(shares * np.log(np.maximum(shares, 1e-9))).sum(axis=1).mean()
     assert result["log_loss"] == pytest.approx(entropy)
-    axes = result.plot()
-    assert axes.get_xlabel() == "predicted probability"
-    assert (axes.get_xlim(), axes.get_ylim()) == ((0, 1), (0, 1))
+    assert "mean probability" in result.plot()
     alone = annot.dawid_skene(votes, **NAMES)
     assert (
         annot.score(alone.labels, alone, item="question", label="answer", rounds=0)["accuracy"] == 1
