@@ -61,34 +61,21 @@ class Faults:
     lines
         Of its rows.
     by_kind
-        By kind and reason: the rows, what stood there, and what is allowed there.
+        By kind: the rows, what stood there, and what is allowed there.
     """
 
     name: str
     lines: RowLines = no_lines
-    by_kind: dict[tuple[str, str], tuple[list[int], list[str], str]] = field(default_factory=dict)
+    by_kind: dict[str, tuple[list[int], list[str], str]] = field(default_factory=dict)
 
     def add(
-        self,
-        kind: str,
-        rows: Iterable[int],
-        values: Iterable[object] = (),
-        allowed: str = "",
-        reason: str = "",
+        self, kind: str, rows: Iterable[int], values: Iterable[object] = (), allowed: str = ""
     ) -> None:
-        """Add rows with a fault, what stood there, and what is allowed where rows differ.
-
-        ``reason`` says more than the kind does; from the sixth on, reasons are left out.
-        """
-        more = list(rows)
-        if not more:
-            return
-        n_reasons = sum(one == kind and bool(other) for one, other in self.by_kind)
-        if (kind, reason) not in self.by_kind and n_reasons >= SHOWN_VALUES:
-            reason = ""
-        fault = self.by_kind.setdefault((kind, reason), ([], [], allowed))
-        fault[0].extend(more)
-        fault[1].extend(map(str, values))
+        """Add rows with a fault, what stood there, and what is allowed where rows differ."""
+        if more := list(rows):
+            fault = self.by_kind.setdefault(kind, ([], [], allowed))
+            fault[0].extend(more)
+            fault[1].extend(map(str, values))
 
     def raise_any(self) -> None:
         """Say all that is wrong.
@@ -99,12 +86,11 @@ class Faults:
             If anything is.
         """
         problems = []
-        for (kind, reason), (rows, values, own_allowed) in self.by_kind.items():
+        for kind, (rows, values, own_allowed) in self.by_kind.items():
             what, allowed, do = KINDS[kind]
-            problems.append(Problem(
-                self._rows(sorted(rows)), f"{what}: {reason}" if reason else what,
-                own_allowed or allowed, do, tuple(dict.fromkeys(values)),
-            ))  # fmt: skip
+            found = tuple(dict.fromkeys(values))
+            where = self._rows(sorted(rows))
+            problems.append(Problem(where, what, own_allowed or allowed, do, found))
         if problems:
             raise InputError(f"{self.name}: not scored", problems)
 

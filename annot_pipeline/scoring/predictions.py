@@ -159,8 +159,8 @@ def read_predictions(path: Path, limits: Limits | None = None) -> Predictions:
         bad = np.flatnonzero(chunk.problem.is_valid().to_numpy(zero_copy_only=False))
         reasons = chunk.problem.take(pa.array(bad)).to_pylist()
         # what a campaign's options would mend, none mends here
-        for row, reason in zip(chunk.row[bad].tolist(), reasons, strict=True):
-            faults.add("unreadable", [row], reason=reason.partition("; see options.")[0])
+        shown = (reason.partition("; see options.")[0] for reason in reasons)
+        faults.add("unreadable", chunk.row[bad].tolist(), shown)
     faults.raise_any()
     columns = {
         name: pa.concat_arrays(
