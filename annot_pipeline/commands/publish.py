@@ -19,7 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from annot_pipeline.commands.prune import renew_catalog
+from annot_pipeline.commands.prune import renew_catalog, writing
 from annot_pipeline.commands.release_manifest import (
     PAGES,
     changes_since,
@@ -57,7 +57,7 @@ from annot_pipeline.storage.manifest_changes import new_exports, source_digest
 from annot_pipeline.storage.marked_folder import FIGURES
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release, Releases
-from annot_pipeline.storage.shortages import cannot_write, running
+from annot_pipeline.storage.shortages import running
 from annot_pipeline.storage.source_digests import SourceDigests
 from annot_pipeline.storage.tables import (
     StoredTable,
@@ -192,28 +192,24 @@ def publish(build: Build, *, candidate: bool = False, keep: bool = False) -> Pub
         check_one_build(build, runs)
         releases = Releases.for_campaign(build.campaign)
         failed = build.failed(list(runs.values()))
-        try:
-            with (
-                running("publishing"),
-                build.store.shared_lock(build.say_waiting),  # nobody cleans what is published
-            ):
-                if failed:  # who publishes the candidate accepts all that failed
-                    undecided = replace(build, decision=None)
-                    draft = _draft(undecided, _recorded(undecided), releases)
-                    accepted = None if candidate else _accepted(draft, releases)
-                    if accepted is None:
-                        failed = undecided.failed([*draft.runs.values()]) or failed
-                        raise _with_candidate(draft, failed, keep=keep)
-                    publication = accepted
-                elif candidate:
-                    release = _candidate(_draft(build, runs, releases), keep=keep)
-                    publication = Publication(release, published=False, is_candidate=True)
-                else:
-                    publication = _publish_in_turn(build, runs, releases, keep=keep)
-        except OSError as cause:
-            if _is_within(cause, build.store.root):
-                raise cannot_write(build.store.root, cause, "store") from cause
-            raise cannot_write(releases.gold.folder, cause, releases.gold.setting) from cause
+        with (
+            writing(releases, build.store.root),
+            running("publishing"),
+            build.store.shared_lock(build.say_waiting),  # nobody cleans what is published
+        ):
+            if failed:  # who publishes the candidate accepts all that failed
+                undecided = replace(build, decision=None)
+                draft = _draft(undecided, _recorded(undecided), releases)
+                accepted = None if candidate else _accepted(draft, releases)
+                if accepted is None:
+                    failed = undecided.failed([*draft.runs.values()]) or failed
+                    raise _with_candidate(draft, failed, keep=keep)
+                publication = accepted
+            elif candidate:
+                release = _candidate(_draft(build, runs, releases), keep=keep)
+                publication = Publication(release, published=False, is_candidate=True)
+            else:
+                publication = _publish_in_turn(build, runs, releases, keep=keep)
     news = "published" if publication.published else "nothing new:"
     outcome = f"{news} {publication.release.version}"
     if candidate:
@@ -245,12 +241,6 @@ def _publish_in_turn(
 def _draft(build: Build, runs: Mapping[str, StageRun], releases: Releases) -> _Draft:
     releases.feed()
     return _Draft(build, runs, releases.latest(), releases.next_version())
-
-
-def _is_within(error: OSError, folder: Path) -> bool:
-    """Return whether a file that could not be written lies in a folder."""
-    path = error.filename2 or error.filename  # of a copy, the source and the target
-    return isinstance(path, str) and Path(path).is_relative_to(folder)
 
 
 def _recorded(build: Build) -> dict[str, StageRun]:
