@@ -13,9 +13,8 @@ import pyarrow.compute as pc
 from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.contracts.answer_text import answer_text
-from annot_pipeline.errors import first_of, shorten
 from annot_pipeline.methods.labels.prediction_scores import NO_CLASS
-from annot_pipeline.scoring.faults import Faults
+from annot_pipeline.scoring.faults import Faults, listed
 from annot_pipeline.scoring.gold import ByItem
 from annot_pipeline.scoring.predictions import Form, Predictions
 from annot_pipeline.stages.ingest.record_cells import is_blank
@@ -156,7 +155,7 @@ def _codes(
     unknown = (codes == NO_CLASS) & ~blank
     if not unknown_wrong:
         names = cells.filter(pa.array(unknown)).to_pylist()
-        faults.add("unknown_class", rows.numbers(at[unknown]), names, _class_list(rows.classes))
+        faults.add("unknown_class", rows.numbers(at[unknown]), names, listed(rows.classes))
     return codes, unknown
 
 
@@ -234,8 +233,4 @@ def _checked(rows: Rows, every: Floats, faults: Faults, normalize: bool) -> Pred
 def _sum_of(form: Form) -> str:
     """Return the allowed sum, with a note if columns that look like classes are not in it."""
     lost = form.like_classes
-    return f"1; not in it, as no class of gold: {_class_list(lost)}" if lost else ""
-
-
-def _class_list(classes: tuple[str, ...]) -> str:
-    return first_of(list(map(shorten, classes)), 10)
+    return f"1; not in it, as no class of gold: {listed(lost)}" if lost else ""

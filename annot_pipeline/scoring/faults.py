@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from annot_pipeline.errors import SHOWN_VALUES, InputError, Problem, first_of, row_and_line
+from annot_pipeline.errors import SHOWN_VALUES, InputError, Problem, first_of, row_and_line, shorten
 
 KINDS = {
     "unreadable": ("cannot be split into columns", "", "fix these rows"),
@@ -99,3 +99,8 @@ class Faults:
         lines = self.lines(rows[:SHOWN_VALUES])
         numbers = [row_and_line(row, lines.get(row)).removeprefix("row ") for row in rows]
         return f"row{'s' * (len(rows) > 1)} {first_of(numbers)}"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return the first of names of tasks or classes, quoted."""
+    return first_of(list(map(shorten, names)), 10)
