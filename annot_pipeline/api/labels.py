@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,7 +15,7 @@ from annot_pipeline.api.results import Result, read_classes
 from annot_pipeline.api.roles import ITEM_BY_ITEM, item_columns, read_roles
 from annot_pipeline.config.campaign import DawidSkene
 from annot_pipeline.config.sources import CANONICAL_FIELDS
-from annot_pipeline.errors import ConfigError, Problem, first_of
+from annot_pipeline.errors import ConfigError, Problem, counted, first_of
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
 from annot_pipeline.methods.labels.models import LABEL_MODELS
 
@@ -141,7 +142,11 @@ def infer_labels(
 
 def _result(gold: FrameTables) -> Result:
     """Return labels with a summary of what they rest on."""
-    n_judgments = int(pc.sum(gold.table("labels")["n_judgments"]).as_py())
+    table = gold.table("labels")
+    n_judgments = int(pc.sum(table["n_judgments"]).as_py())
+    if n := table["probability"].null_count:
+        why = "too many judges and classes for dawid_skene.max_parameters"
+        warnings.warn(f"{counted(n, 'label')} by majority vote alone: {why}", stacklevel=3)
     result = gold.result(
         "labels",
         "",

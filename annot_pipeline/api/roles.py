@@ -167,12 +167,12 @@ def call_for(function: str, data: AnyFrame, columns: Mapping[str, str]) -> str:
         role = "system"  # an item is a system's output for a segment
     if kind_of(data) == "polars":
         cells = f'variable_name="{role}", value_name="{answer}"'
-        reshaped = f"frame.unpivot(index={json.dumps(keep)}, {cells})"
+        reshaped = f"frame.unpivot(index={json.dumps(keep, ensure_ascii=False)}, {cells})"
     else:
         frame = "frame.to_pandas()" if kind_of(data) == "arrow" else "frame"
         frame += ".reset_index()" if levels else ""
         cells = f'var_name="{role}", value_name="{answer}"'
-        reshaped = f"{frame}.melt(id_vars={json.dumps(keep)}, {cells})"
+        reshaped = f"{frame}.melt(id_vars={json.dumps(keep, ensure_ascii=False)}, {cells})"
     return f"annot.{function}({reshaped}{_arguments(column_by_role)})"
 
 

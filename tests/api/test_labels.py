@@ -153,6 +153,15 @@ def test_models_and_settings(votes):
         annot.infer_labels(votes, **NAMES, settings={"labelmodel": "mace"})
 
 
+@pytest.mark.parametrize("infer", [annot.dawid_skene, annot.infer_labels])
+def test_labels_without_a_model_are_warned_of(votes, infer):
+    more = {"settings": {"dawid_skene": {"max_parameters": 1}}}
+    if infer is annot.dawid_skene:
+        more = {"params": DawidSkeneParams(max_parameters=1)}
+    with pytest.warns(UserWarning, match="120 labels by majority vote alone: too many judges"):
+        infer(votes, **NAMES, **more)
+
+
 def test_a_fit_that_did_not_end_is_warned_of(votes):
     with pytest.warns(UserWarning, match="the label model did not converge"):
         annot.dawid_skene(votes, **NAMES, params=DawidSkeneParams(max_iterations=1))
