@@ -160,11 +160,9 @@ class Result:
         if not (drawn := _drawings(self)):
             do = f"its figures are in .{self.main}"
             raise ConfigError("there is nothing to plot", [Problem(self.main, self.summary, do=do)])
-        return Figures(
-            "".join(
-                f"<h4>{html.escape(one.title)}</h4>{one.svg}<p>{one.shown}</p>" for one in drawn
-            )
-        )
+        escape = html.escape
+        figures = (f"<h4>{escape(f.title)}</h4>{f.svg}<p>{escape(f.shown)}</p>" for f in drawn)
+        return Figures("".join(figures))
 
     def __repr__(self) -> str:
         n = len(getattr(self, self.main))
