@@ -162,17 +162,15 @@ def read_predictions(path: Path, limits: Limits | None = None) -> Predictions:
         shown = (reason.partition("; see options.")[0] for reason in reasons)
         faults.add("unreadable", chunk.row[bad].tolist(), shown)
     faults.raise_any()
+    rows = np.concatenate([np.empty(0, np.int64), *(chunk.row for chunk in chunks)])
+    if not len(rows):
+        raise InputError(f"{path}: no predictions", [Problem("", "the file has no rows")])
     columns = {
         name: pa.concat_arrays(
             [c.columns.get(name, pa.nulls(len(c), TEXT)).cast(TEXT) for c in chunks]
         )
-        if chunks
-        else pa.array([], TEXT)
         for name in export.columns
     }
-    rows = np.concatenate([np.empty(0, np.int64), *(chunk.row for chunk in chunks)])
-    if not len(rows):
-        raise InputError(f"{path}: no predictions", [Problem("", "the file has no rows")])
     return Predictions(path.name, columns, rows.astype(np.int64), export.ignored, lines)
 
 
