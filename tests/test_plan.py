@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from annot_pipeline import cli
+from annot_pipeline.cli import main
 from tests.conftest import build_file
 
 ASSUMED = "judge_system=9,segment_system=25,residual=100"
@@ -111,10 +112,8 @@ def test_segments_that_find_a_difference(capsys):
         (["--assume", "judge=1"], "judge: unknown variance"),
         (["--assume", "judge_system=-1,segment_system=1,residual=1"], "judge_system: is -1"),
         (["--assume", "judge_system=0,segment_system=0,residual=0"], "all variances are 0"),
-        (["--assume", "judge_system=x"], "x is no number"),
         (["--assume", ASSUMED, "--judges", "1"], "judges: is 1"),
         (["--assume", ASSUMED, "--judges", "5", "--per-output", "20"], "per_output: is 20"),
-        (["--assume", ASSUMED, "--segments", "many"], "many is no number"),
         (["--assume", ASSUMED, "--power", "1"], "power: is 1"),
         (["--assume", ASSUMED, "--difference", "0"], "difference: is 0"),
     ],
@@ -123,6 +122,17 @@ def test_designs_that_cannot_be(capsys, arguments, says):
     status, out, err = run(capsys, "plan", *arguments)
     assert (status, out) == (2, "")
     assert says in err
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--assume", "judge_system=x"), ("--segments", "many"), ("--judges", "4.5")],
+)
+def test_numbers_that_are_none(capsys, option, value):
+    with pytest.raises(SystemExit) as end:
+        main(["plan", option, value])
+    assert end.value.code == 2
+    assert f"error: argument {option}: invalid" in capsys.readouterr().err
 
 
 def test_a_task_without_variances(campaign, capsys):

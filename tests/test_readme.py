@@ -27,7 +27,7 @@ def campaign(tmp_path_factory):
 
 def test_the_rows_of_gold_are_those_of_the_first_commands(campaign):
     (block,) = re.findall(r"```text\n(.*?)```", README, re.DOTALL)
-    labels = annot.open(campaign / "gold").table("labels", kind="pandas")
+    labels = annot.open(campaign / "gold").table("labels").to_pandas()
     columns = block.splitlines()[0].split()
     shown = labels[columns].head(5).round(4).to_string(index=False)
     assert [line.split() for line in block.splitlines()] == [
@@ -43,7 +43,7 @@ def test_the_python_of_the_readme_runs(campaign, monkeypatch):
         if "annot." in block
     )
     gold = annot.open(campaign / "gold")
-    rows = gold.table("labels", kind="pandas")[["item", "label"]]
+    rows = gold.table("labels").to_pandas()[["item", "label"]]
     scores = pd.DataFrame(
         [(j, s, y, 50 + 10 * (y == "A") + j + s) for j in range(3) for s in range(3) for y in "AB"],
         columns=["judge", "segment", "system", "score"],

@@ -24,8 +24,9 @@ from annot_pipeline.api.results import Result
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.contracts import INT, TEXT
 from annot_pipeline.errors import ConfigError, InputError, Problem, counted, first_of
+from annot_pipeline.gates import GateResult
 from annot_pipeline.stages.temporary_build import temporary_build
-from annot_pipeline.storage.queries import Queries, no_glob
+from annot_pipeline.storage.queries import Queries
 
 FILE, ITEMS = "frame.parquet", "items.parquet"
 COUNTED = ("used", "control", "adjudication", "measured")
@@ -34,8 +35,8 @@ ITEM_ROLES = ("item", "segment", "system")
 NAME, TIME = "frame", "submitted_at"
 OWN = ("campaign", "sources", "tasks", "items", "store", "gold")
 """Settings that follow from the frame."""
-REPEATS, ALIKE = "repeated_answers", "look_alikes"
-"""Gates that count answers of one judge on one item, and names that look the same."""
+REPEATS, ALIKE, CONVERGENCE = "repeated_answers", "look_alikes", "convergence"
+"""Gates on answers of one judge on one item, names that look the same, and fits that end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +74,6 @@ class FrameTables:
         *,
         order: str = "",
         by: Sequence[str] = (),
-        by_task: bool = True,
     ) -> AnyFrame:
         """Return columns of a gold table as a frame.
 
@@ -89,19 +89,18 @@ class FrameTables:
             Columns to sort by, as the frame's types sort; none: as the table is sorted.
         by
             Other columns of the table to sort by.
-        by_task
-            Whether the frame has a column of tasks, if what was read has one.
         """
         table = self.tables[name] if rows is None else self.tables[name].filter(rows)
         if by:
             table = table.sort_by([(name, "ascending") for name in by])
-        task = ["task"] if by_task and "task" in self.frame.values else []
+        task = ["task"] if "task" in self.frame.values else []
         order = " ".join([*task, order]) if order else ""
         return self.frame.restore(table.select([*task, *columns.split()]), order)
 
     def result(self, main: str, summary: str, **values: Any) -> Result:
         """Return a result with these fields, on the rows of the frame that count."""
-        return Result(main, summary, self.excluded, self, self.frame.names, **values)
+        columns = {"item": "item", **self.frame.names}
+        return Result(main, summary, self.excluded, self, columns, **values)
 
 
 def build_frame(
@@ -109,9 +108,10 @@ def build_frame(
     table_names: Sequence[str],
     *,
     kind: str,
-    labels: Mapping[str | None, Sequence[str]] | None = None,
+    labels: Sequence[str] | None = None,
     task: Mapping[str, Any] | None = None,
     settings: Mapping[str, Any] | None = None,
+    fields: Mapping[str, Any] | None = None,
 ) -> FrameTables:
     """Run the stages that gold tables need over the rows of a frame.
 
@@ -124,11 +124,13 @@ def build_frame(
     kind
         Kind of its tasks.
     labels
-        Classes of each task, in their order; those of None hold for all.
+        Classes of its tasks, in their order; None: those that occur.
     task
         Settings of the tasks, as under ``tasks`` in campaign.yaml.
     settings
         Other settings, by their top-level keys in campaign.yaml.
+    fields
+        Expressions of fields that are not their columns as they stand.
 
     Raises
     ------
@@ -138,22 +140,20 @@ def build_frame(
         No row can be used, with the reasons; or an item has two truths.
     """
     truths = _truths(frame) if kind == "categorical" and "truth" in frame.values else None
-    fields = {role: role for role in frame.values if role != "truth" or truths is None}
+    columns = {role: role for role in frame.values if role != "truth" or truths is None}
     more = _settings(settings)
     of_task = {"kind": kind} | dict(task or {})
     _check_repeats(frame, of_task)
     document = {
         "campaign": NAME,
         "privacy": {"pseudonymize": False},
-        "sources": [{"path": FILE, "format": "parquet", "fields": fields}],
+        "sources": [{"path": FILE, "format": "parquet", "fields": columns | dict(fields or {})}],
     } | more
     if truths is not None:
         of_items = {name: name for name in truths.column_names}
         document["items"] = [{"path": ITEMS, "format": "parquet", "fields": of_items}]
-    document["tasks"] = [
-        {"name": "*" if name is None else no_glob(name)} | {"labels": list(classes)} | of_task
-        for name, classes in (labels or {}).items()
-    ] or [{"name": "*"} | of_task]
+    classes = {} if labels is None else {"labels": labels}
+    document["tasks"] = [{"name": "*"} | classes | of_task]
     with tempfile.TemporaryDirectory(prefix="annot-frame-") as folder:
         pq.write_table(frame.texts(), Path(folder) / FILE)
         if truths is not None:
@@ -164,8 +164,8 @@ def build_frame(
             campaign = load_campaign(file)
         except ConfigError as error:
             raise ConfigError("settings that cannot be", error.problems) from None
-        columns = dict.fromkeys(table_names, ()) | {"lineage": ("fate", "reason", "source_row")}
-        tables, gates = temporary_build(campaign, columns, lambda _: None)
+        wanted = dict.fromkeys(table_names, ()) | {"lineage": ("fate", "reason", "source_row")}
+        tables, gates = temporary_build(campaign, wanted, lambda _: None)
         if {"judges", "judgments"} <= tables.keys():
             queries = Queries(campaign.settings.resources, campaign.spill)
             tables["judges"] = _with_bias_intervals(queries, tables)
@@ -173,13 +173,7 @@ def build_frame(
     if excluded.num_rows == frame.n_rows:
         what = f"{counted(excluded.num_rows, 'row')}: {first_of(_reasons(excluded), 5)}"
         raise InputError("no row can be used", [Problem("", what)])
-    values = {gate.name: gate for gate in gates if gate.level != "pass"}
-    warn_of_rows(
-        frame.n_rows, excluded.num_rows, first_of(_reasons(excluded), 3),
-        n_repeated=int(values[REPEATS].value) if REPEATS in values else 0,
-        one_answer=f"; {_one_answer(frame)}",
-        alike=values[ALIKE].detail if ALIKE in values else "", stacklevel=4,
-    )  # fmt: skip
+    _warn(frame, excluded, {gate.name: gate for gate in gates if gate.level != "pass"})
     plain = {name: _without_dictionaries(table) for name, table in tables.items()}
     return FrameTables(frame, plain, to_kind(excluded, frame.kind))
 
@@ -193,28 +187,24 @@ def _with_bias_intervals(queries: Queries, tables: Mapping[str, pa.Table]) -> pa
     return queries.table("api/judges", {**tables, "quantiles": quantiles})
 
 
-def warn_of_rows(
-    n_rows: int,
-    n_excluded: int,
-    reasons: str,
-    *,
-    n_repeated: int,
-    alike: str,
-    one_answer: str = "",
-    stacklevel: int = 3,
-) -> None:
-    """Warn of rows that do not count, of repeated answers, and of values that look the same."""
+def _warn(frame: Frame, excluded: pa.Table, gates: Mapping[str, GateResult]) -> None:
+    """Warn of rows that do not count, repeated answers, look-alikes, and fits that did not end."""
     texts = []
-    if n_excluded:
-        texts.append(f"{n_excluded:,} of {n_rows:,} rows do not count, see .excluded: {reasons}")
-    if n_repeated:
+    if n := excluded.num_rows:
+        reasons = first_of(_reasons(excluded), 3)
+        texts.append(f"{n:,} of {frame.n_rows:,} rows do not count, see .excluded: {reasons}")
+    if REPEATS in gates:
+        times = counted(int(gates[REPEATS].value), "time")
         repeated = "a judge answered an item more than once, and each answer counts"
-        texts.append(f"{counted(n_repeated, 'time')} {repeated}{one_answer}")
-    if alike:
+        texts.append(f"{times} {repeated}; {_one_answer(frame)}")
+    if ALIKE in gates:
         do = "make them one if they mean the same"
+        alike = gates[ALIKE].detail
         texts.append(f"values look the same, but count as different: {alike}; {do}")
+    if CONVERGENCE in gates:
+        texts.append("the label model did not converge: its probabilities are not final")
     for text in texts:
-        warnings.warn(text, stacklevel=stacklevel)
+        warnings.warn(text, stacklevel=4)
 
 
 def _truths(frame: Frame) -> pa.Table:

@@ -17,7 +17,6 @@ from annot_pipeline.errors import ConfigError, InputError, Problem, first_of
 from annot_pipeline.stages.ingest.record_cells import is_blank
 
 Kind = Literal["pandas", "polars", "arrow"]
-KINDS: tuple[Kind, ...] = ("pandas", "polars", "arrow")
 AnyFrame: TypeAlias = Any
 """A DataFrame of pandas or polars, an Arrow table, or what has ``__arrow_c_stream__``."""
 
@@ -154,22 +153,12 @@ def column_problem(names: Sequence[Any], role: str, name: Any, do: str = "") -> 
 
 
 def to_kind(table: pa.Table, kind: Kind) -> AnyFrame:
-    """Return an Arrow table as a frame of some kind.
-
-    Raises
-    ------
-    ConfigError
-        There is no such kind.
-    """
-    if kind == "pandas":
-        return table.to_pandas()
+    """Return an Arrow table as a frame of some kind."""
     if kind == "polars":
         import polars
 
         return polars.from_arrow(table)
-    if kind == "arrow":
-        return table
-    raise ConfigError("no such kind of frame", [Problem("kind=", f"is {kind!r}", ", ".join(KINDS))])
+    return table.to_pandas() if kind == "pandas" else table
 
 
 def materialize(data: AnyFrame) -> AnyFrame:

@@ -136,14 +136,9 @@ def _answer(
     if present:
         problem = Problem("frame", f"has the columns {written}", do="select one of them")
     else:
-        calls = [
-            call_for(function, frame, {**columns, role: name}) for role, name in answers.items()
-        ]
-        if any(f'_name="{role}"' in calls[0] for role in ("segment", "system")):
-            calls.reverse()  # cells of systems in columns are scores
+        roles = ("score", "label") if {"segment", "system"} & {*names} else ("label", "score")
+        calls = (call_for(function, frame, {**columns, role: answers[role]}) for role in roles)
         call = next(filter(None, calls), "")
         do = "name it with label= or score=" + (f", as {call}" if call else "")
-        if ".melt(" in call or ".unpivot(" in call:
-            do = f"reshape it: {call}"
         problem = Problem("frame", f"has neither of the columns {written}", do=do)
     raise ConfigError("labels or scores?", [problem])

@@ -6,8 +6,8 @@ never side b.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -18,81 +18,30 @@ from annot_pipeline.api.frames import AnyFrame, Frame, column_names, materialize
 from annot_pipeline.api.results import Result
 from annot_pipeline.api.roles import PAIRS, SEVERAL_CRITERIA, has_likely, read_roles
 from annot_pipeline.contracts import TEXT
-from annot_pipeline.errors import ConfigError, InputError, Problem, first_of
+from annot_pipeline.errors import ConfigError, InputError, Problem
 
-SIDES = {"a": ("a", "left"), "b": ("b", "right")}
-"""Words for either side, besides the frame's names of its columns."""
-TIES = ("tie", "tied", "draw", "equal", "tie (bothbad)")
-
-
-OTHER_SYSTEM = (
-    "a winner is not one of the two systems of its row",
-    "names a system of other rows",
-    "the system of either side, or tie",
-)
-OTHER_CASE = (
-    "a winner may be a side or a system",
-    "is a word for a side and, in another case, the name of another system",
-    "names as in the columns of systems, or tie",
-)
-"""What is wrong with a winner: title, what, allowed."""
+WORDS = {
+    "a": ("a", "left"), "b": ("b", "right"),
+    "tie": ("tie", "tied", "draw", "equal", "tie (bothbad)"),
+}  # fmt: skip
+"""Words for either side, besides the frame's names of its columns, and for ties."""
 
 
-def read_sides(read: Frame) -> pa.Array:
-    """Return ``a``, ``b`` or ``tie`` of each row; what is none of these stays as it is.
+def winner_expression(read: Frame) -> dict[str, Any]:
+    """Return the expression of winners: names of systems, or words in any case.
 
-    A cell that equals the name of a system is that system; other cells are words in any case.
-    A word counts where no system has it as its name in any case, or where both mean one side.
-
-    Parameters
-    ----------
-    read
-        With ``system_a``, ``system_b`` and ``preference``.
-
-    Raises
-    ------
-    InputError
-        A cell names a system that is not of its row; or is a word for a side and, in another
-        case, the name of another system.
+    A word counts where no system has it as its name in any case.
     """
-    roles = ("preference", "system_a", "system_b")
-    cells, *columns = (read.values[role].cast(TEXT).to_pylist() for role in roles)
-    systems = {name for column in columns for name in column}
-    like_systems = set(map(_word, systems))
-    words = {side: {*own, read.names[f"system_{side}"].casefold()} for side, own in SIDES.items()}
-
-    @cache
-    def read_side(cell: str | None, *names: str | None) -> str | tuple[str, ...] | None:
-        """Return the side, the cell if it is none, or what is wrong with it."""
-        if cell is None:
-            return None
-        if cell in systems:
-            return dict(zip(names, SIDES, strict=True)).get(cell, OTHER_SYSTEM)
-        word = _word(cell)
-        sides = [(side, name) for side, name in zip(SIDES, names, strict=True)
-                 if word in words[side]]  # fmt: skip
-        if word not in like_systems:
-            return sides[-1][0] if sides else "tie" if word in TIES else cell
-        own = [side for side, name in sides if word == _word(name)]
-        return own[-1] if own else OTHER_CASE if sides else cell
-
-    sides = list(map(read_side, cells, *columns))
-    for fault in (OTHER_SYSTEM, OTHER_CASE):
-        if rows := [row for row, side in enumerate(sides) if side is fault]:
-            title, what, allowed = fault
-            verb = f"{len(rows):,} of {len(cells):,} rows: {what}"
-            problem = Problem(
-                f'column "{read.names["preference"]}"',
-                f"{verb} (rows from 0: {first_of(list(map(str, rows)))})", allowed,
-                "correct these rows, or drop them",
-                tuple(dict.fromkeys(cells[row] for row in rows)),
-            )  # fmt: skip
-            raise InputError(title, [problem])
-    return pa.array(sides, TEXT)
-
-
-def _word(text: str | None) -> str:
-    return (text or "").strip().lower()
+    columns = [read.values[f"system_{side}"].cast(TEXT) for side in "ab"]
+    systems = {str(name).casefold() for column in columns for name in pc.unique(column).to_pylist()}
+    own = {side: read.names[f"system_{side}"] for side in "ab"}
+    sides = {
+        word.casefold(): side
+        for side, words in WORDS.items()
+        for word in (*words, own.get(side, side))
+    }
+    patterns = {rf"~(?i)^\s*{re.escape(word)}\s*$": word for word in sides.keys() - systems}
+    return {"column": "winner", "map": {p: sides[word] for p, word in patterns.items()}}
 
 
 COLUMNS = (
@@ -157,8 +106,7 @@ def rank(
     ConfigError
         A column is missing, there twice or of no use, or a setting is wrong.
     InputError
-        No row can be used, with the reasons; a winner is a system of other rows; or it may be a
-        side or a system.
+        No row can be used, with the reasons.
     """
     frame = materialize(frame)
     names = column_names(frame)
@@ -182,7 +130,8 @@ def rank(
     read = read_roles("rank", frame, columns, unused, {"document": document})
     _check_types(read)
     if of_pairs:
-        values = dict(read.values) | {"preference": read_sides(read)}
+        values = dict(read.values)
+        values["winner"] = values.pop("preference")
         if "segment" not in columns:
             values["segment"] = pa.array([str(n) for n in range(read.n_rows)])
         read = Frame(read.kind, read.names, values)
@@ -191,6 +140,7 @@ def rank(
     gold = build_frame(
         read, ("system_rankings", "system_comparisons"), kind=kind,
         task=of_scale | dict(task or {}), settings=settings,
+        fields={"winner": winner_expression(read)} if of_pairs else {},
     )  # fmt: skip
     headline = pc.field("headline")
     rows = gold.table("system_rankings").filter(headline)

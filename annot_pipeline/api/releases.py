@@ -7,11 +7,10 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any
 
 import pyarrow as pa
 
-from annot_pipeline.api.frames import Kind, to_kind
 from annot_pipeline.audit.diff.releases import Diff, compare_releases
 from annot_pipeline.audit.trace.documents import trace
 from annot_pipeline.config import Resources
@@ -22,10 +21,6 @@ from annot_pipeline.scoring.gold import read_gold
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.release import Release
 from annot_pipeline.storage.releases import Releases
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
 
 ITEM = "item"
 LATEST = "latest"
@@ -80,19 +75,7 @@ class Gold:
         with self._opened() as releases:
             return releases.read(self._version(version))
 
-    @overload
-    def table(
-        self, name: TableName, version: str = "latest", *, kind: Literal["pandas"]
-    ) -> pd.DataFrame: ...
-    @overload
-    def table(
-        self, name: TableName, version: str = "latest", *, kind: Literal["polars"]
-    ) -> pl.DataFrame: ...
-    @overload
-    def table(
-        self, name: TableName, version: str = "latest", *, kind: Literal["arrow"] = "arrow"
-    ) -> pa.Table: ...
-    def table(self, name: TableName, version: str = "latest", *, kind: Kind = "arrow") -> Any:
+    def table(self, name: TableName, version: str = LATEST) -> pa.Table:
         """Return a gold table, its checksum verified.
 
         Parameters
@@ -101,8 +84,6 @@ class Gold:
             A table, as ``labels``.
         version
             ``v0001`` and so on, or ``latest``.
-        kind
-            ``arrow``, ``pandas`` or ``polars``.
 
         Raises
         ------
@@ -110,23 +91,9 @@ class Gold:
             There is no such release or table, or its bytes are not those that were published.
         """
         with self._opened() as releases:
-            return to_kind(releases.read(self._version(version)).table(name), kind)
+            return releases.read(self._version(version)).table(name)
 
-    @overload
-    def soft_labels(
-        self, task: str | None = None, version: str = "latest", *, kind: Literal["pandas"]
-    ) -> pd.DataFrame: ...
-    @overload
-    def soft_labels(
-        self, task: str | None = None, version: str = "latest", *, kind: Literal["polars"]
-    ) -> pl.DataFrame: ...
-    @overload
-    def soft_labels(
-        self, task: str | None = None, version: str = "latest", *, kind: Literal["arrow"] = "arrow"
-    ) -> pa.Table: ...
-    def soft_labels(
-        self, task: str | None = None, version: str = "latest", *, kind: Kind = "arrow"
-    ) -> Any:
+    def soft_labels(self, task: str | None = None, version: str = LATEST) -> pa.Table:
         """Return one row per item and one column per class: probabilities to train on.
 
         They are those of ``label_distributions``, but 1 and 0 where an expert decided.
@@ -137,8 +104,6 @@ class Gold:
             Its name; None where the release has one task with labels.
         version
             ``v0001`` and so on, or ``latest``.
-        kind
-            ``arrow``, ``pandas`` or ``polars``.
 
         Raises
         ------
@@ -155,10 +120,8 @@ class Gold:
         labels = gold[task] if task is not None else next(iter(gold.values()))
         if ITEM in labels.classes:
             raise ConfigError("soft labels would have two columns item", [])
-        columns = {ITEM: labels.items} | dict(
-            zip(labels.classes, labels.distribution.T, strict=True)
-        )
-        return to_kind(pa.table(columns), kind)
+        shares = zip(labels.classes, labels.distribution.T, strict=True)
+        return pa.table({ITEM: labels.items, **dict(shares)})
 
     def trace(
         self, item: str, *, task: str | None = None, version: str = "latest"

@@ -15,18 +15,15 @@ from annot_pipeline.api.frames import AnyFrame, Frame, column_names, kind_of, ma
 from annot_pipeline.arrays import Codes
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.errors import ConfigError, InputError, Problem, first_of
-from annot_pipeline.methods.numerics.shares import wilson_interval
+from annot_pipeline.methods.labels.reliability import Reliability
 
 if TYPE_CHECKING:
     from annot_pipeline.api.frame_build import FrameTables
+    from annot_pipeline.report.release_figures import Drawn
 
 TASK = "task"
-CERTAIN_AT = 0.95
-"""Probability from which a label is certain, unless the campaign sets another."""
-MOST_NAMED = 5
-"""Judges whose names stand in a plot."""
-POINTS, ROWS = "_difference_", 5
-"""In the names of statistics that are no shares; names in an inch, one below the other."""
+POINTS = "_difference_"
+"""In the names of statistics that are no shares."""
 FIRST_ROWS = 10
 """Rows that a notebook shows."""
 
@@ -45,7 +42,7 @@ class Result:
     excluded
         Rows that do not count: ``row`` (from 0), ``fate``, ``reason``.
     gold
-        The gold tables behind it; None of `dawid_skene`.
+        The gold tables behind it; None of `score`.
     columns
         The frame's column name of each role, as ``item``.
     figures
@@ -136,45 +133,36 @@ class Result:
             There are several tasks and none is named, or none of this name.
         """
         item, label = self.columns["item"], self.columns["label"]
-        distributions, classes = self.distributions, self.classes
-        if self.gold is not None and TASK in self.columns:
-            prevalence = rows_of(self.prevalence)
-            tasks = list(dict.fromkeys(row[TASK] for row in prevalence))
-            if task not in tasks and (task is not None or len(tasks) > 1):
-                problem = Problem("task=", f"is {task}", first_of(list(map(str, tasks)), 20))
-                raise ConfigError("select one task", [problem])
-            chosen = tasks[0] if task is None else task
-            classes = [row[label] for row in prevalence if row[TASK] == chosen]
-            rows = pc.field(TASK) == str(pa.scalar(chosen).cast(TEXT))
-            distributions = self.gold.restore(
-                "label_distributions", "item label probability", rows, by_task=False
-            )
-        return soft_labels(distributions, item=item, label=label, labels=classes)
+        if self.gold is None or TASK not in self.columns:
+            return soft_labels(self.distributions, item=item, label=label, labels=self.classes)
+        prevalence = rows_of(self.prevalence)
+        tasks = list(dict.fromkeys(row[TASK] for row in prevalence))
+        if task not in tasks and (task is not None or len(tasks) > 1):
+            problem = Problem("task=", f"is {task}", first_of(list(map(str, tasks)), 20))
+            raise ConfigError("select one task", [problem])
+        chosen = tasks[0] if task is None else task
+        rows = pc.field(TASK) == str(pa.scalar(chosen).cast(TEXT))
+        classes = [row[label] for row in prevalence if row[TASK] == chosen]
+        frame = self.gold.restore("label_distributions", "item label probability", rows)
+        return soft_labels(frame, item=item, label=label, labels=classes)
 
-    def plot(self, axes: Any = None) -> Any:
-        """Draw the main table, and return the axes of matplotlib.
+    def plot(self) -> Figures:
+        """Return the figures that a report has of the main table; a notebook shows them.
 
-        How many labels have which probability, with the level at which they are certain; scores and
-        statistics with their 95% intervals (statistics in points are in the table alone); judgments
-        of judges against accuracy (labels) or bias (scores) with intervals: those far below the
-        others are named, or those with a bias beyond chance, and those who have none; predicted
-        probabilities against gold's.
+        How frequent classes are; how accurate judges of labels are; systems with their intervals;
+        statistics that are shares; predicted probabilities against gold's labels.
 
         Raises
         ------
         ConfigError
-            Predictions are labels without probabilities.
+            There is none: predictions are labels without probabilities, or judges gave scores.
         """
-        draw = {"labels": _draw_labels, "judges": _draw_judges, "items": _draw_calibration}
-        if axes is None:
-            from matplotlib import pyplot
-
-            n_names = 0 if self.main in draw else len(getattr(self, self.main))
-            axes = pyplot.subplots(layout="constrained")[1]
-            axes.figure.set_figheight(max(axes.figure.get_figheight(), n_names / ROWS))
-        title = f"{draw.get(self.main, _draw_intervals)(self, axes)}\n{self.summary}"
-        axes.set_title(title, fontsize="medium", loc="left", wrap=True)
-        return axes
+        if not (drawn := _drawings(self)):
+            do = f"its figures are in .{self.main}"
+            raise ConfigError("there is nothing to plot", [Problem(self.main, self.summary, do=do)])
+        escape = html.escape
+        figures = (f"<h4>{escape(f.title)}</h4>{f.svg}<p>{escape(f.shown)}</p>" for f in drawn)
+        return Figures("".join(figures))
 
     def __repr__(self) -> str:
         n = len(getattr(self, self.main))
@@ -191,82 +179,51 @@ class Result:
         return f"<p>{html.escape(f'{type(self).__name__}: {self.summary}')}</p>{cells}{below}"
 
 
-def _draw_labels(result: Result, axes: Any) -> str:
-    shares = [row["probability"] for row in rows_of(result.labels)]
-    axes.hist([x for x in shares if x is not None], bins=20, range=(0, 1))
-    axes.axvline(CERTAIN_AT, color="0.3", linestyle="--", label=f"certain from {CERTAIN_AT:g}")
-    axes.set(xlabel="probability of the label", ylabel="items", xlim=(0, 1))
-    axes.legend()
-    return "How probable the labels are"
+class Figures(str):
+    """Figures as HTML, which a notebook shows."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return self
 
 
-def _draw_judges(result: Result, axes: Any) -> str:
-    """Draw accuracy, or the bias of scores; name those apart from the others, and those without."""
-    every = rows_of(result.judges)
-    column = "accuracy" if any("accuracy" in row for row in every) else "bias"
-    rows = [row for row in every if _is_number(row.get(column))]
-    names = ("n_judgments", column, "bias_low", "bias_high", "chance_accuracy")
-    n, value, low, high, chance = (np.array([r.get(x) for r in rows], float) for x in names)
-    if column == "bias":
-        title, no_answer, level = "Bias of judges", "with too few shared items", ("no bias", 0.0)
-        worst, is_outlier = -np.abs(value), (low > 0) | (high < 0)
-    else:
-        title, no_answer = "Accuracy of judges by the labels", "whose answers do not count"
-        low, high = wilson_interval(value * n, n)
-        worst, is_outlier, level = value, high < np.median(value), ("chance", np.nanmedian(chance))
-        axes.set_ylim(0, 1)
-    axes.set(xlabel="judgments", ylabel="bias, points" if column == "bias" else column)
-    axes.plot(n, value, "o", label="judge")
-    axes.vlines(n, low, high, color="0.7")
-    axes.axhline(level[1], color="0.3", linestyle="--", label=level[0])
-    judge, lines = result.columns.get("judge", "judge"), []
-    outliers = [k for k in np.argsort(worst, kind="stable").tolist() if is_outlier[k]]
-    for at, k in enumerate(outliers[:MOST_NAMED], 1):  # names would stand on each other
-        axes.annotate(str(at), (n[k], value[k]), (9 * (-1) ** at, 0), textcoords="offset points")
-        lines.append(f"{at} {rows[k][judge]}")
-    out = [f"  {row[judge]}" for row in every if not _is_number(row.get(column))]
-    lines += [f"{len(out):,} {no_answer}:", *out[:MOST_NAMED]] * bool(out)
-    for line in lines:
-        axes.plot([], [], " ", label=line)
-    axes.legend(fontsize="small")
-    return title
+def _drawings(result: Result) -> list[Drawn]:
+    """Return the report's figures of the main table; none where it has none."""
+    from annot_pipeline.report import release_figures
+    from annot_pipeline.report.figures.agreement_intervals import agreement_svg
+
+    if result.gold is None:
+        return _calibration(result.document["tasks"])
+    table = result.gold.table
+    if result.main == "labels":
+        return release_figures.prevalence_figures(table("prevalence"))
+    if result.main == "judges":
+        return release_figures.accuracy_figures(table("judges").to_pylist(), {})
+    if result.main == "ranking":
+        rankings, comparisons = table("system_rankings"), table("system_comparisons")
+        return release_figures.ranking_figures(rankings, comparisons=comparisons)
+    rows = [row for row in table("agreement").to_pylist() if POINTS not in row["statistic"]]
+    names = ("task", "statistic", "value", "ci_low", "ci_high")
+    tasks, statistics, value, low, high = ([row[name] for row in rows] for name in names)
+    svg = agreement_svg(tasks, statistics, value, low, high)
+    return [release_figures.Drawn("Agreement of judges", svg)]
 
 
-def _draw_intervals(result: Result, axes: Any) -> str:
-    """Draw scores of systems, or statistics that are shares."""
-    is_ranking = result.main == "ranking"
-    name, value = ("system", "score") if is_ranking else ("statistic", "value")
-    rows = rows_of(getattr(result, result.main))
-    names = [TASK] * (len({row.get(TASK) for row in rows}) > 1) + [result.columns.get(name, name)]
-    rows = [
-        row for row in rows if _is_number(row[value]) and POINTS not in row.get("statistic", "")
-    ]
-    for y, row in enumerate(rows):
-        axes.plot([row["ci_low"], row["ci_high"]], [y, y], color="0.5")
-        axes.plot(row[value], y, "o", color="C0")
-    axes.set_yticks(range(len(rows)), [": ".join(str(row[name]) for name in names) for row in rows])
-    axes.invert_yaxis()
-    axes.grid(visible=True, axis="x", color="0.9")
-    if is_ranking:
-        axes.set_xlabel(f"score ({result.method}), 95% interval")
-        return "Ranking of systems"
-    axes.set(xlabel="value, 95% interval", xlim=(min(0, axes.dataLim.x0), 1))
-    return "Agreement of judges"
+def _calibration(tasks: Sequence[Mapping[str, Any]]) -> list[Drawn]:
+    """Return predicted probabilities against gold's labels, by task."""
+    from annot_pipeline.report.figures.reliability import reliability_svg
+    from annot_pipeline.report.release_figures import Drawn
 
-
-def _draw_calibration(result: Result, axes: Any) -> str:
-    tasks = [task for task in result.document["tasks"] if task["calibration"]]
-    if not tasks:
-        problem = Problem("", "predictions hold no probabilities", do="predict probabilities")
-        raise ConfigError("there is no calibration to plot", [problem])
-    axes.plot([0, 1], [0, 1], color="0.7", label="as often as predicted")
+    drawn = []
     for task in tasks:
-        bins = [row for row in task["calibration"]["bins"] if row["n_items"]]
-        points = ([row[name] for row in bins] for name in ("confidence", "expected_accuracy"))
-        axes.plot(*points, "o-", label=task["task"])
-    axes.set(xlabel="predicted probability", ylabel="probability in gold", xlim=(0, 1), ylim=(0, 1))
-    axes.legend()
-    return "Predicted probabilities against gold's"
+        if of_task := task["calibration"]:
+            rows = pa.Table.from_pylist(of_task["bins"])
+            bins = {n: rows[n].to_numpy() for n in rows.column_names}
+            errors = {name: of_task[name] for name in ("error", "label_error")}
+            svg = reliability_svg([task["task"]], [Reliability(**bins, **errors, label_error_se=0)])
+            drawn.append(Drawn("Predicted probabilities against gold's labels", svg))
+    return drawn
 
 
 def rows_of(frame: AnyFrame) -> list[Mapping[str, Any]]:
@@ -274,10 +231,6 @@ def rows_of(frame: AnyFrame) -> list[Mapping[str, Any]]:
     if (kind := kind_of(frame)) == "pandas":
         return [dict(row) for row in frame.to_dict("records")]
     return list(frame.to_dicts() if kind == "polars" else frame.to_pylist())
-
-
-def _is_number(value: Any) -> bool:
-    return value is not None and value == value  # NaN
 
 
 def soft_labels(

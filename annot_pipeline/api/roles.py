@@ -7,6 +7,7 @@ into account, it says so: a ranking that ignores documents has intervals that ar
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -109,27 +110,14 @@ def refuse_columns(data: AnyFrame, reasons: Mapping[str, str]) -> None:
     ConfigError
         There is one.
     """
-    if not reasons:
-        return
-    written = ", ".join(f'"{name}"' for name in reasons)
-    drop = {"pandas": f"columns=[{written}]", "polars": written, "arrow": f"[{written}]"}
-    verb = "drop_columns" if kind_of(data) == "arrow" else "drop"
-    do = f"frame.{verb}({drop[kind_of(data)]}), if the result shall not depend on it"
     problems = []
     for name, why in reasons.items():
-        advice = [do] if name == [*reasons][-1] else []
+        do = "drop it, if the result shall not depend on it"
         if why.endswith(SEVERAL_CRITERIA) and "task" not in column_names(data):
-            advice.insert(0, f"{_renamed(data, name, 'task')} makes each criterion a task")
-        problems.append(Problem(f'column "{name}"', f"is not used: {why}", do="; or ".join(advice)))
-    raise ConfigError("the frame has columns that would be ignored", problems)
-
-
-def _renamed(data: AnyFrame, name: str, new: str) -> str:
-    """Return the expression that renames a column of a frame."""
-    if kind_of(data) == "pandas":
-        return f'frame.rename(columns={{"{name}": "{new}"}})'
-    verb = "rename" if kind_of(data) == "polars" else "rename_columns"
-    return f'frame.{verb}({{"{name}": "{new}"}})'
+            do = f"rename it to task, which makes each criterion a task; or {do}"
+        problems.append(Problem(f'column "{name}"', f"is not used: {why}", do=do))
+    if problems:
+        raise ConfigError("the frame has columns that would be ignored", problems)
 
 
 def _check_columns(function: str, data: AnyFrame, columns: Mapping[str, str]) -> None:
@@ -145,8 +133,6 @@ def _check_columns(function: str, data: AnyFrame, columns: Mapping[str, str]) ->
     if not missing or not all(isinstance(name, str) for name in columns.values()):
         return  # `Frame.read` says what is wrong with the rest
     advice = call_for(function, data, columns)
-    if advice and "judge" in missing and _with_one_judge(data) in advice:
-        advice = f"if one judge gave all scores: {advice}"
     problems = []
     for role in missing:
         likely = _likely(role, columns[role], [n for n in names if n not in columns.values()])
@@ -161,63 +147,33 @@ def has_likely(data: AnyFrame, columns: Mapping[str, str]) -> bool:
 
 
 def call_for(function: str, data: AnyFrame, columns: Mapping[str, str]) -> str:
-    """Return the call that reads a frame whose columns have other names or another shape.
+    """Return the call that reads a frame whose columns have other names, or are one role's cells.
 
     Empty where neither is likely. Columns named as roles stay beside the cells of a wide frame.
     """
     column_by_role = _column_by_role(data, columns)
-    rest = [role for role in columns if role not in column_by_role]
-    if not rest:
+    missing = {role for role in columns if role not in column_by_role}
+    if not missing:
         return f"annot.{function}(frame{_arguments(column_by_role)})"
     names = column_names(data)
-    keep = [column_by_role[role] for role in columns if role in column_by_role]
-    keep += [name for name in names if name in CANONICAL_FIELDS and name not in keep]
-    answer = next((role for role in ("label", "score") if role in rest), None)
-    if answer is None or len([name for name in names if name not in keep]) < 2:
+    levels = [name for name in data.index.names if name] if kind_of(data) == "pandas" else []
+    roles_named = (name for name in names if name in CANONICAL_FIELDS)
+    keep = list(dict.fromkeys((*column_by_role.values(), *levels, *roles_named)))
+    answer = next((role for role in ("label", "score") if role in missing), None)
+    if answer is None or len(missing) != 2 or len(names) - len(keep) < 2:
         return ""
-    frame = "frame"
-    missing = {*rest} - {answer} or _guessed(column_by_role, columns)
-    column_by_role = {role: name for role, name in column_by_role.items() if role not in missing}
-    if function == "rank" and missing == {"judge", "system"}:
-        frame, keep = _with_one_judge(data), [*keep, "judge"]
-        missing = {"system"}
-    if missing == {"item", "judge"} and "segment" in keep:
-        column_by_role["item"] = "segment"
-        missing = {"judge"}
-    if missing == {"item", "judge"} and kind_of(data) == "pandas":
-        id_columns = f"id_vars={_written(keep)}, " if keep else ""
-        cells = f'{id_columns}ignore_index=False, var_name="judge", value_name="{answer}"'
-        reshaped = f'frame.melt({cells}).reset_index(names="item")'
-    elif len(missing) == 1:
-        [role] = missing
-        reshaped = _melt(data, frame, keep, _variable(role, keep), answer)
-    else:
-        return ""
-    labelled = {role: name for role, name in column_by_role.items() if name != role}
-    return f"annot.{function}({reshaped}{_arguments(labelled)})"
-
-
-def _guessed(column_by_role: Mapping[str, str], columns: Mapping[str, str]) -> set[str]:
-    """Return roles whose likely column has a role of its own, as a task that may be an item."""
-    return {
-        role for role, name in column_by_role.items()
-        if name in CANONICAL_FIELDS and name != columns[role]
-    }  # fmt: skip
-
-
-def _variable(role: str, keep: Collection[str]) -> str:
-    """Return the role of a wide frame's columns; an item is a system's output for a segment."""
+    [role] = missing - {answer}
     if role == "item" and "segment" in keep:
-        return "system"
-    return "segment" if role == "item" and "system" in keep else role
-
-
-def _with_one_judge(data: AnyFrame) -> str:
-    """Return the frame with a column that names one judge for all rows."""
+        role = "system"  # an item is a system's output for a segment
     if kind_of(data) == "polars":
-        return 'frame.with_columns(judge=polars.lit("judge"))'
-    to_pandas = ".to_pandas()" if kind_of(data) == "arrow" else ""
-    return f'frame{to_pandas}.assign(judge="judge")'
+        cells = f'variable_name="{role}", value_name="{answer}"'
+        reshaped = f"frame.unpivot(index={json.dumps(keep, ensure_ascii=False)}, {cells})"
+    else:
+        frame = "frame.to_pandas()" if kind_of(data) == "arrow" else "frame"
+        frame += ".reset_index()" if levels else ""
+        cells = f'var_name="{role}", value_name="{answer}"'
+        reshaped = f"{frame}.melt(id_vars={json.dumps(keep, ensure_ascii=False)}, {cells})"
+    return f"annot.{function}({reshaped}{_arguments(column_by_role)})"
 
 
 def _column_by_role(data: AnyFrame, columns: Mapping[str, str]) -> dict[str, str]:
@@ -229,25 +185,6 @@ def _column_by_role(data: AnyFrame, columns: Mapping[str, str]) -> dict[str, str
         if role not in column_by_role and (likely := _likely(role, name, free)):
             column_by_role[role] = likely
     return column_by_role
-
-
-def _melt(data: AnyFrame, frame: str, keep: list[str], variable: str, answer: str) -> str:
-    """Return the expression that makes one row of each cell; ``frame`` is the wide one."""
-    if kind_of(data) == "polars":
-        names = f'variable_name="{variable}", value_name="{answer}"'
-        return f"{frame}.unpivot(index={_written(keep)}, {names})"
-    if kind_of(data) == "arrow" and frame == "frame":
-        frame = "frame.to_pandas()"
-    if kind_of(data) == "pandas" and {*keep} & {*data.index.names} - {*data.columns}:
-        frame = f"{frame}.reset_index()"
-        levels = [f"level_{n}" if name is None else name for n, name in enumerate(data.index.names)]
-        keep = [*keep, *(name for name in levels if name not in keep)]
-    names = f'var_name="{variable}", value_name="{answer}"'
-    return f"{frame}.melt(id_vars={_written(keep)}, {names})"
-
-
-def _written(names: Iterable[Any]) -> str:
-    return "[" + ", ".join(f'"{n}"' if isinstance(n, str) else repr(n) for n in names) + "]"
 
 
 def _arguments(columns: Mapping[str, str]) -> str:

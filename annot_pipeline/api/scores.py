@@ -133,11 +133,11 @@ def _tables(gold: str | Path | Gold | Result, release: str) -> GoldTables:
     Raises
     ------
     ConfigError
-        They are not by the model of a release.
+        It holds no labels.
     """
     if isinstance(gold, Result):
-        if gold.gold is None:
-            problem = Problem("gold=", "holds labels by dawid_skene alone", do="use infer_labels")
+        if gold.labels is None or gold.gold is None:
+            problem = Problem("gold=", f"holds no labels, but {gold.main}", do="use infer_labels")
             raise ConfigError("there is nothing to score against", [problem])
         return gold.gold
     if not isinstance(gold, (str, Path, Gold)):

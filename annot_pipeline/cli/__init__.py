@@ -25,6 +25,10 @@ from annot_pipeline.cli.terminal import write
 from annot_pipeline.errors import AnnotError, Problem, StoreError, printable
 from annot_pipeline.version import __version__
 
+EXIT = (
+    "Exit status: 0 done; 1 a gate failed, a check did not match, or data, the store or gold "
+    "cannot be used (the last release stands); 2 wrong usage or configuration."
+)
 __all__ = ["COMMANDS", "build_parser", "console", "main"]
 
 
@@ -193,8 +197,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Command)
     for command in COMMANDS:
         text = f"{command.help[:1].upper()}{command.help[1:]}."
-        epilog = f"Exit status: 0 done; 1 {command.failure}; 2 wrong usage or configuration."
         command.add_to(
-            commands.add_parser(command.name, help=command.help, description=text, epilog=epilog)
+            commands.add_parser(command.name, help=command.help, description=text, epilog=EXIT)
         )
     return parser

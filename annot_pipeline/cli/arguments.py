@@ -1,4 +1,4 @@
-"""All commands with their arguments: what each does, and what exit status 1 means.
+"""All commands with their arguments, and what each does.
 
 A new command is an entry of `DECLARED` and a function of the arguments in a module beside it. The
 module is imported when the command runs: ``--help`` loads none, and only `build --dagster` loads
@@ -20,11 +20,29 @@ from annot_pipeline.commands.init_roles import INIT_ROLES
 Texts = Mapping[str, str]
 """Help of each argument, by name, value and default, as `argument` reads them.
 
-Those of a command begin with its module and name, and with `EXIT_1`.
+Those of a command begin with its module and name.
 """
-EXIT_1 = "exit status 1"
+
+
+def integers(written: str) -> tuple[int, ...]:
+    """Return whole numbers that commas separate."""
+    return tuple(map(int, written.split(",")))
+
+
+def decimals(written: str) -> tuple[float, ...]:
+    """Return numbers that commas separate."""
+    return tuple(map(float, written.split(",")))
+
+
+def variances(written: str) -> dict[str, float]:
+    """Return numbers by name, as ``judge_system=20,residual=200``."""
+    pairs = (part.partition("=") for part in written.split(","))
+    return {name.strip(): float(value) for name, _, value in pairs}
+
+
 TYPES: Mapping[str, Callable[[str], Any]] = {
-    "N": int, "P": float, "SHARE": float, "POINTS": float, "X": float,
+    "N": int, "P": float, "SHARE": float, "POINTS": float, "X": float, "N,...": integers,
+    "X,...": decimals, "a=b,...": variances,
     "EXPORT": Path, "PREDICTIONS": Path, "--output": Path,
 }  # fmt: skip
 """Types of values by how they are written, or by the name of the option; others are text."""
@@ -36,20 +54,19 @@ NEEDED, REPEATED = "!", "..."
 
 
 class Command(NamedTuple):
-    """A subcommand: its name, module, what it does, what exit status 1 means, its arguments."""
+    """A subcommand: its name, module, what it does, its arguments."""
 
     name: str
     module: str
     help: str
-    failure: str
     arguments: Texts
 
     @classmethod
     def declared(cls, texts: Texts) -> Command:
-        """Return the command that texts declare: what it does, exit status 1, the arguments."""
-        (path, does), (_, failure), *arguments = texts.items()
+        """Return the command that texts declare: what it does, and its arguments."""
+        (path, does), *arguments = texts.items()
         module, _, name = path.partition(".")
-        return cls(name, module, does, failure, dict(arguments))
+        return cls(name, module, does, dict(arguments))
 
     def add_to(self, parser: argparse.ArgumentParser) -> None:
         """Add the arguments, and what runs them.
@@ -147,23 +164,18 @@ TABLES = ("labels", "scores", "ranks", "verdicts", "model_judges")
 SET = {"--set a.b=c ...": "override a setting of campaign.yaml, as --set seed=3 (repeatable)"}
 CAMPAIGN = {"campaign CAMPAIGN": "campaign.yaml or the folder that holds it"} | SET
 RELEASE = {"--release V latest": "release to read, as v0012 (default: the newest)"}
-RELEASE_OR_CANDIDATE = {
-    "--release V latest": "release to read, as v0012, candidate or its run (default: the newest)"
-}
+CANDIDATE = {"--release V latest": "release, as v0012, candidate or its run (default: the newest)"}
 TASK = {"--task TASK": "read only this task (default: all)"}
 WHY = "why (kept with the decision)"
 BECAUSE = {"--because TEXT !": WHY}
 BY = {"--by NAME": "who decided (default: the user of this process)"}
-UNBUILT = "no build of these exports and settings is there, or the store cannot be read"
 DECISION = {**CAMPAIGN, "version V": "a release, as v0002", **BECAUSE, **BY}
 
 DECLARED: Sequence[Texts] = (
     {
         "campaign.init": "look at exports and write a commented campaign.yaml",
-        EXIT_1: "an export cannot be read",
         "exports EXPORT ...": "export files, or folders of them",
-        "--output DIR": "folder for campaign.yaml; it also names the campaign (default: the "
-        "current folder, and the exports name the campaign)",
+        "--output DIR": "folder for campaign.yaml, which names the campaign (default: this folder)",
         "--preset NAME": "use this mapping instead of guessing one; an unknown name lists all",
         **{f"--{role.replace('_', '-')} COLUMN": text for role, text in INIT_ROLES.items()},
         "--question COLUMN": "the same as --task",
@@ -171,13 +183,10 @@ DECLARED: Sequence[Texts] = (
     },
     {
         "campaign.validate": "read the configuration and every export; write nothing",
-        EXIT_1: "a build would fail a gate, or an export cannot be read",
         **CAMPAIGN,
     },
     {
         "campaign.build": "run the pipeline; publish a release if the gates pass",
-        EXIT_1: "a gate failed, or an export, the store or gold cannot be used (the last release "
-        "stands)",
         **CAMPAIGN,
         "--dagster": "run the job in Dagster, and record it in the instance of DAGSTER_HOME",
         "--gone": "mark the releases of lost or replaced gold as removed, and publish a new one",
@@ -186,39 +195,32 @@ DECLARED: Sequence[Texts] = (
     },
     {
         "campaign.publish": "publish a candidate, or copy a release to a folder or the Hub",
-        EXIT_1: "a gate that failed is not accepted, or the candidate is out of date",
         **CAMPAIGN,
         "--candidate RUN": "run of the candidate, its first characters, or latest",
         "--accept GATE ...": "a gate that failed and is accepted (repeatable)",
         "--because TEXT": f"{WHY}; needed with --accept",
         **BY,
-        "--to FOLDER|hf://OWNER/NAME": "copy a release to a new folder, or to a dataset of the "
-        "Hugging Face Hub",
+        "--to FOLDER|hf://OWNER/NAME": "copy a release to a new folder, or to a dataset of the Hub",
         **RELEASE,
     },
     {
         "status.status": "show the last release, its gates, and what has arrived since",
-        EXIT_1: "the store or gold cannot be read",
         **CAMPAIGN,
     },
     {
         "releases.releases": "list the releases and what changed in each",
-        EXIT_1: "gold is missing, older than the store's log, or cannot be read",
         **CAMPAIGN,
     },
     {
         "releases.rollback": "publish the content of an older release again",
-        EXIT_1: "the release is removed, retracted or damaged, or gold cannot be written",
         **DECISION,
     },
     {
         "releases.retract": "mark a release as not to be used",
-        EXIT_1: "there is no such release, or gold cannot be written",
         **DECISION,
     },
     {
         "releases.forget": "leave a person out of archive, store, releases and new exports",
-        EXIT_1: "a gate failed, rows cannot be removed from a format, or gold cannot be written",
         **CAMPAIGN,
         "judge JUDGE": "the person's name, as exports or releases have it",
         **BECAUSE,
@@ -229,17 +231,15 @@ DECLARED: Sequence[Texts] = (
     },
     {
         "trace.trace": "show why an item has its label or score: judgments, fates, weights",
-        EXIT_1: "the release does not have the item or task, or cannot be read",
         **CAMPAIGN,
         "item ITEM": "an item, one of two compared items, or both as 'a | b'",
         **TASK,
-        **RELEASE_OR_CANDIDATE,
+        **CANDIDATE,
     },
     {
         "trace.items": "list items by what makes them doubtful",
-        EXIT_1: "the release cannot be read",
         **CAMPAIGN,
-        **RELEASE_OR_CANDIDATE,
+        **CANDIDATE,
         **TASK,
         "--uncertain": "only items whose label is not certain",
         "--label LABEL": "only items with this label",
@@ -252,7 +252,6 @@ DECLARED: Sequence[Texts] = (
     },
     {
         "serve.serve": "serve a local page of items, judges and raw rows",
-        EXIT_1: "the release cannot be read, or the port is taken",
         **CAMPAIGN,
         "--port N 8017": "port; 0 takes a free one",
         "--output FILE.csv": "file that decisions are added to (default: decisions.csv next to "
@@ -261,14 +260,12 @@ DECLARED: Sequence[Texts] = (
     },
     {
         "diff.bisect": "show by which release a label, score or metric changed, and why",
-        EXIT_1: "there is no such item or metric, or a release cannot be read",
         **CAMPAIGN,
         "name NAME": "an item, or a metric: a gate, statistic or figure of the manifest",
         **TASK,
     },
     {
         "diff.diff": "show what changed between two releases, each change with its cause",
-        EXIT_1: "a release cannot be read",
         **CAMPAIGN,
         "old [V1]": "older release, as v0001 (default: the one before the newest)",
         "new [V2] latest": "newer release, as v0002, latest, candidate or its run",
@@ -279,35 +276,28 @@ DECLARED: Sequence[Texts] = (
     },
     {
         "releases.verify": "recompute every checksum; --rebuild: from the archived exports",
-        EXIT_1: "a file is damaged or missing, or a rebuild differs",
         **CAMPAIGN,
-        "version [V]": "release to verify, as v0012 or latest (default: all releases and the "
-        "archive)",
+        "version [V]": "release, as v0012 or latest (default: all releases and the archive)",
         "--rebuild": "rebuild each release from its archived exports and compare byte for byte",
     },
     {
         "score.score": "score a model's labels or probabilities against gold",
-        EXIT_1: "the predictions or the release cannot be scored",
         **CAMPAIGN,
-        "predictions PREDICTIONS": "predictions, one row per item: csv, tsv, jsonl or parquet, "
-        "also .gz",
+        "predictions PREDICTIONS": "one row per item: csv, tsv, jsonl or parquet, also .gz",
         **TASK,
         **RELEASE,
         "--item COLUMN": "column that holds the item (default: item)",
         "--label COLUMN": "column that holds the label (default: label)",
-        "--form {labels,columns,long,object}": "layout of the predictions (default: inferred from "
-        "the columns)",
+        "--form {labels,columns,long}": "layout (default: inferred from the columns)",
         "--floor P 1e-9": "smallest probability in log loss and KL; raises smaller ones",
         "--rounds N 1000": "bootstrap rounds; 0: no bootstrap intervals",
         "--normalize": "divide an item's probabilities by their sum",
         "--raw": "use Dawid-Skene's probabilities of gold instead of the published ones",
-        "--output FILE.csv|FILE.parquet": "write one row per item there, the largest disagreements "
-        "first: what to review",
+        "--output FILE.csv|FILE.parquet": "write items there, the largest disagreements first",
         "--unknown-wrong": "count predicted classes that gold does not have as wrong",
     },
     {
         "releases.pin": "pin a release so that prune keeps it",
-        EXIT_1: "the release cannot be read, or the store cannot be written",
         **CAMPAIGN,
         "version [V]": "release to keep, as v0012 or latest (default: list the pins)",
         "--remove": "remove the pin",
@@ -315,7 +305,6 @@ DECLARED: Sequence[Texts] = (
     },
     {
         "releases.prune": "remove old releases, and archived exports that only they need",
-        EXIT_1: "gold or the store cannot be read or written",
         **CAMPAIGN,
         "--keep N !": "number of newest releases to keep; pinned ones are kept too",
         "--gone [V|GOLD] ...": "mark releases whose folders were deleted as removed: all, one "
@@ -324,17 +313,14 @@ DECLARED: Sequence[Texts] = (
     },
     {
         "batches.review": "write the files that MTurk takes to approve or reject work",
-        EXIT_1: UNBUILT,
         **CAMPAIGN,
         "--output DIR": "folder for the files (default: review/ next to campaign.yaml)",
         "--force": "overwrite files that were edited",
     },
     {
         "batches.hits": "write the next batch to annotate, ready to upload",
-        EXIT_1: UNBUILT,
         **CAMPAIGN,
-        "--output DIR": "folder for the batch (default: a new folder in hits/ next to "
-        "campaign.yaml)",
+        "--output DIR": "folder for the batch (default: a new one in hits/ by campaign.yaml)",
         "--design {easl,controlled,tournament,adequacy,validate,audit,labels}": "same as --set "
         "next_hits.design=...",
         "--upload {mturk,label_studio,jsonl}": "same as --set next_hits.upload=...",
@@ -344,16 +330,14 @@ DECLARED: Sequence[Texts] = (
     },
     {
         "batches.plan": "show which differences between systems a design detects",
-        EXIT_1: "the release cannot be read",
         "campaign [CAMPAIGN]": CAMPAIGN["campaign CAMPAIGN"],
         **SET,
         **RELEASE,
         **TASK,
-        "--assume a=b,...": "variances to assume without a release: judge_system, segment_system, "
-        "residual",
+        "--assume a=b,...": "variances without a release: judge_system, segment_system, residual",
         "--judges N,...": "numbers of judges to compare, as 5,10,20",
         "--segments N,...": "numbers of segments to compare, as 100,500",
-        "--per-output N,...": "numbers of judgments per output to compare, as 1,2",
+        "--per-output X,...": "numbers of judgments per output to compare, as 1,2",
         "--systems N": "number of systems",
         "--difference POINTS": "smallest difference to detect",
         "--power SHARE 0.8": "power at which a difference counts as detectable",
@@ -361,7 +345,6 @@ DECLARED: Sequence[Texts] = (
     },
     {
         "campaign.schema": "print the JSON Schema of campaign.yaml, for editors",
-        EXIT_1: "the schema cannot be written",
     },
 )
 COMMANDS = tuple(map(Command.declared, DECLARED))

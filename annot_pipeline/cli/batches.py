@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from typing import Any
 
 from annot_pipeline.cli.common import Document, chosen, load, say, show
 from annot_pipeline.cli.render import fields, table, text
-from annot_pipeline.errors import ConfigError, Problem, counted, first_of, printable, row_and_line
+from annot_pipeline.errors import ConfigError, Problem, counted, first_of, row_and_line
 
 ASSUMED = "judge_system=20,segment_system=20,residual=200"
 """An example, points squared."""
@@ -107,38 +106,17 @@ def run_plan(arguments: argparse.Namespace) -> int:
     """Say which differences of systems a design finds."""
     from annot_pipeline.commands.plan import PlanParams, plan_assumed, plan_release
 
-    numbers: dict[str, Any] = {
-        name: _numbers(name, written)
-        for name in ("judges", "segments", "per_output")
-        if (written := getattr(arguments, name)) is not None
-    }
-    params = PlanParams(**numbers, **chosen(arguments, "systems power difference price"))
+    names = "judges segments per_output systems power difference price"
+    given = {name: value for name, value in chosen(arguments, names).items() if value is not None}
+    params = PlanParams(**given)
     if arguments.assume is not None:
-        document = plan_assumed(_assumed(arguments.assume), params)
+        document = plan_assumed(arguments.assume, params)
     elif arguments.campaign is None:
         do = f"annot plan CAMPAIGN, or annot plan --assume {ASSUMED}"
         raise ConfigError("nothing to plan with", [Problem("", "no campaign is named", do=do)])
     else:
         document = plan_release(load(arguments), arguments.release, arguments.task, params)
     return show(arguments, document, lambda: _plan(document, params.power))
-
-
-def _number(name: str, written: str, do: str, kind: type = float) -> Any:
-    try:
-        return kind(written)
-    except ValueError:
-        problem = Problem(name, f"{printable(written)} is no number", do=do)
-        raise ConfigError("a design that cannot be", [problem]) from None
-
-
-def _numbers(name: str, written: str) -> tuple[Any, ...]:
-    do, kind = f"--{name.replace('_', '-')} 5,10,20", float if name == "per_output" else int
-    return tuple(_number(name, part, do, kind) for part in written.split(","))
-
-
-def _assumed(written: str) -> dict[str, float]:
-    pairs = (part.partition("=") for part in written.split(","))
-    return {k.strip(): _number(k, value, f"--assume {ASSUMED}") for k, _, value in pairs}
 
 
 def _plan(document: Document, power: float) -> Iterator[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterator, Mapping
-from textwrap import TextWrapper
 
 from annot_pipeline.cli.common import Document, decision_text, load, show, trim, typed
 from annot_pipeline.cli.render import at, fields, text
@@ -89,16 +88,9 @@ def status_lines(document: Document, campaign: str) -> Iterator[str]:
     n_unread = len(document["unread"]) * all("unread_files: " not in what for what, _ in warnings)
     counts = ((len(warnings), "warnings"), (n_unread, "unread files"))
     open_ = " and ".join(counted_kind(n, what) for n, what in counts if n)
-    steps = _next(document, campaign, open_)
-    whole = TextWrapper(72, break_long_words=False, break_on_hyphens=False)
-    parts = re.split(r"(?<=;) |(?<=,) (?=then annot)", steps) if len(steps) > 72 else [steps]
-    lines = [
-        line
-        for p in parts
-        for line in ([p] if {"annot", "exclude:", "{digest:"} & {*p.split()} else whole.wrap(p))
-    ]
-    yield f"next: {lines[0]}"
-    yield from (f"      {line}" for line in lines[1:])
+    steps = re.split(r"(?<=;) |(?<=,) (?=then annot)", _next(document, campaign, open_))
+    yield f"next: {steps[0]}"
+    yield from (f"      {step}" for step in steps[1:])
 
 
 def excluded_lines(lines: Mapping[str, str], title: str = DROPPED) -> Iterator[str]:

@@ -112,11 +112,14 @@ def prune(
 
 
 @contextmanager
-def writing(releases: Releases) -> Iterator[None]:
-    """Say of an error that gold cannot be written, and what to do."""
+def writing(releases: Releases, store: Path | None = None) -> Iterator[None]:
+    """Say of an error that gold, or the store, cannot be written, and what to do."""
     try:
         yield
     except OSError as error:
+        path = error.filename2 or error.filename  # of a copy, the source and the target
+        if store and isinstance(path, str) and Path(path).is_relative_to(store):
+            raise cannot_write(store, error, "store") from error
         raise cannot_write(releases.gold.folder, error, releases.gold.setting) from error
 
 

@@ -14,13 +14,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from annot_pipeline.commands.prune import renew_catalog
+from annot_pipeline.commands.prune import renew_catalog, writing
 from annot_pipeline.commands.release_manifest import (
     PAGES,
     changes_since,
@@ -43,7 +42,6 @@ from annot_pipeline.errors import (
     first_of,
 )
 from annot_pipeline.gates import GateResult, standing_decision
-from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.runtime.parent import refuse_overtaken
 from annot_pipeline.stages.build import STAGES, Build, Planned, StageRun, check_one_build
 from annot_pipeline.stages.gold.compare import forgotten_judges
@@ -59,7 +57,7 @@ from annot_pipeline.storage.manifest_changes import new_exports, source_digest
 from annot_pipeline.storage.marked_folder import FIGURES
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release, Releases
-from annot_pipeline.storage.shortages import cannot_write, running
+from annot_pipeline.storage.shortages import running
 from annot_pipeline.storage.source_digests import SourceDigests
 from annot_pipeline.storage.tables import (
     StoredTable,
@@ -73,8 +71,6 @@ from annot_pipeline.storage.tables import (
 
 READ_FOR_LINES = 2 << 20
 """Bytes of an export that is read for the line numbers in the report; rows of others have none."""
-MOSTLY = 0.5
-"""Share of the rows of an export above which it is named beside a gate that names their judges."""
 EMPTY = "nothing_used"
 """The gate that fails where no judgment counts: there is nothing to look at."""
 
@@ -196,28 +192,24 @@ def publish(build: Build, *, candidate: bool = False, keep: bool = False) -> Pub
         check_one_build(build, runs)
         releases = Releases.for_campaign(build.campaign)
         failed = build.failed(list(runs.values()))
-        try:
-            with (
-                running("publishing"),
-                build.store.shared_lock(build.say_waiting),  # nobody cleans what is published
-            ):
-                if failed:  # who publishes the candidate accepts all that failed
-                    undecided = replace(build, decision=None)
-                    draft = _draft(undecided, _recorded(undecided), releases)
-                    accepted = None if candidate else _accepted(draft, releases)
-                    if accepted is None:
-                        failed = undecided.failed([*draft.runs.values()]) or failed
-                        raise _with_candidate(draft, failed, keep=keep)
-                    publication = accepted
-                elif candidate:
-                    release = _candidate(_draft(build, runs, releases), keep=keep)
-                    publication = Publication(release, published=False, is_candidate=True)
-                else:
-                    publication = _publish_in_turn(build, runs, releases, keep=keep)
-        except OSError as cause:
-            if _is_within(cause, build.store.root):
-                raise cannot_write(build.store.root, cause, "store") from cause
-            raise cannot_write(releases.gold.folder, cause, releases.gold.setting) from cause
+        with (
+            writing(releases, build.store.root),
+            running("publishing"),
+            build.store.shared_lock(build.say_waiting),  # nobody cleans what is published
+        ):
+            if failed:  # who publishes the candidate accepts all that failed
+                undecided = replace(build, decision=None)
+                draft = _draft(undecided, _recorded(undecided), releases)
+                accepted = None if candidate else _accepted(draft, releases)
+                if accepted is None:
+                    failed = undecided.failed([*draft.runs.values()]) or failed
+                    raise _with_candidate(draft, failed, keep=keep)
+                publication = accepted
+            elif candidate:
+                release = _candidate(_draft(build, runs, releases), keep=keep)
+                publication = Publication(release, published=False, is_candidate=True)
+            else:
+                publication = _publish_in_turn(build, runs, releases, keep=keep)
     news = "published" if publication.published else "nothing new:"
     outcome = f"{news} {publication.release.version}"
     if candidate:
@@ -249,12 +241,6 @@ def _publish_in_turn(
 def _draft(build: Build, runs: Mapping[str, StageRun], releases: Releases) -> _Draft:
     releases.feed()
     return _Draft(build, runs, releases.latest(), releases.next_version())
-
-
-def _is_within(error: OSError, folder: Path) -> bool:
-    """Return whether a file that could not be written lies in a folder."""
-    path = error.filename2 or error.filename  # of a copy, the source and the target
-    return isinstance(path, str) and Path(path).is_relative_to(folder)
 
 
 def _recorded(build: Build) -> dict[str, StageRun]:
@@ -326,12 +312,10 @@ def _with_candidate(draft: _Draft, failed: GateError, *, keep: bool) -> GateErro
         return failed
     do = "; ".join(candidate_steps(candidate.manifest, build.campaign.typed))
     do = do or f"open {candidate.folder / 'report.html'}"
-    lines, parent = exclusions_since(build.campaign, draft.parent, candidate), draft.parent
-    what = "most rows are by judges whom a failed gate names"
-    if parent and _new_exports(build.campaign, parent, candidate):
-        what = f"new or changed since {parent.version}"
+    lines = exclusions_since(build.campaign, draft.parent, candidate)
+    since = f"new or changed since {draft.parent.version}" if draft.parent else ""
     failed.problems += (
-        *(Problem(name, what, do=f"to build without it, add to its source: {line}")
+        *(Problem(name, since, do=f"to build without it, add to its source: {line}")
           for name, line in [*lines.items()][:SHOWN_VALUES]),
         Problem("candidate", f"the tables are in {candidate.folder}", do=do),
     )  # fmt: skip
@@ -341,50 +325,20 @@ def _with_candidate(draft: _Draft, failed: GateError, *, keep: bool) -> GateErro
 def exclusions_since(
     campaign: LoadedCampaign, parent: Release | None, candidate: Release
 ) -> dict[str, str]:
-    """Return by name the lines that exclude exports that may have failed a build.
+    """Return by name the lines that exclude exports that the release before does not have.
 
-    They are those that the release before does not have; without any, those mostly by judges whom
-    a failed gate names: a release of other settings may have read them.
+    Exports that only lost forgotten people are not among them.
     """
     if parent is None:
         return {}
-    new = _new_exports(campaign, parent, candidate)
-    lines = exclusions(campaign, new or _exports_of_judges(candidate))
+    published = {source_digest(source) for source in parent.manifest["sources"]}
+    new, same = new_exports(parent.manifest, candidate.manifest), exports_among(campaign, published)
+    lines = exclusions(campaign, {n: digest for n, digest in new.items() if n not in same})
     n_exports = sum(source["kind"] == "judgments" for source in candidate.manifest["sources"])
     # without the latest export the one before is read
     has_others = any(source.files == "latest" for source in campaign.settings.sources)
     note = f"  {ALL_NOTE}" if len(lines) == n_exports and not has_others else ""
     return {name: f"{line}{note}" for name, line in lines.items()}
-
-
-def _new_exports(campaign: LoadedCampaign, parent: Release, candidate: Release) -> dict[str, str]:
-    """Return digests by name of new exports, but for those that only lost forgotten people."""
-    published = {source_digest(source) for source in parent.manifest["sources"]}
-    new, same = new_exports(parent.manifest, candidate.manifest), exports_among(campaign, published)
-    return {name: digest for name, digest in new.items() if name not in same}
-
-
-def _exports_of_judges(candidate: Release) -> dict[str, str]:
-    """Return digests by name of exports that are mostly by judges whom a failed gate names."""
-    facts = candidate.manifest["facts"]
-    failed = {c["name"] for c in candidate.manifest["checks"] if c["level"] == "error"}
-    by_test, suspected = facts["failed_judges"].values(), [facts["suspected_judges"]]
-    groups_by_gate = {
-        "judges_failed": by_test,
-        "failed_labels": by_test,
-        "careless_judges": facts["careless_judges"].values(),
-        "suspected_labels": suspected,
-        "doubtful_items": suspected,
-    }
-    groups = chain.from_iterable(groups_by_gate[gate] for gate in failed & groups_by_gate.keys())
-    names = {*chain.from_iterable(groups)}
-    lineage = candidate.table("lineage") if names else GOLD["lineage"].empty()
-    are_theirs = is_in(lineage["judge"], names)
-    rows = pa.table({"file": lineage["source_file"], "share": are_theirs}).group_by("file")
-    shares = rows.aggregate([("share", "mean")]).to_pylist()
-    files = {row["file"] for row in shares if row["share_mean"] > MOSTLY}
-    sources = candidate.manifest["sources"]
-    return {source["name"]: source_digest(source) for source in sources if source["name"] in files}
 
 
 def _accepted(draft: _Draft, releases: Releases) -> Publication | None:

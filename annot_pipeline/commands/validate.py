@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -16,17 +17,14 @@ import pyarrow.compute as pc
 from annot_pipeline.audit.arrived_exports import other_key
 from annot_pipeline.bounded_json import parse_bounded_json
 from annot_pipeline.config import (
-    CaptureExpression,
-    ConstantExpression,
     Expression,
     JoinExpression,
     LoadedCampaign,
-    RowExpression,
     Source,
 )
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.contracts.name_key import name_key
-from annot_pipeline.errors import AnnotError
+from annot_pipeline.errors import AnnotError, counted
 from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.stages.build import Build, Progress, StageRun, stages_for
 from annot_pipeline.stages.ingest.metrics import ExportMetrics, JudgmentMetrics
@@ -130,7 +128,7 @@ def _fields(source: Source, paths: list[Path]) -> list[dict[str, Any]]:
     }
     return [
         {
-            "field": name, "expression": expression_text(expression, source.each),
+            "field": name, "expression": expression_text(expression),
             "filled": filled, "distinct": len(distinct),
             "examples": [] if name == "judge" else _examples(distinct, judges),
         }
@@ -171,27 +169,20 @@ def _examples(values: pa.Array, judges: set[str]) -> list[str]:
     return list(islice(public_texts, EXAMPLES))
 
 
-def expression_text(expression: Expression, each: Iterable[str] = ()) -> str:
-    """Return an expression in a few words; ``each``: names whose values it may hold."""
-    if isinstance(expression, ConstantExpression):
-        varies = any(f"{{{name}" in expression.value for name in each)
-        text = f"{'for each' if varies else 'always'} {expression.value!r}"
-    elif isinstance(expression, CaptureExpression):
-        text = f"path ~ {expression.capture}"
-    elif isinstance(expression, JoinExpression):
-        text = f" {expression.sep or '+'} ".join(
-            expression_text(part, each) for part in expression.join
-        )
-    elif isinstance(expression, RowExpression):
-        text = "number of the row"
-    else:
-        of_column = {"split": expression.split, "json": expression.json_path, "has": expression.has}
-        of_column |= {"set": "" if expression.is_set else None}
-        text = _with_steps(expression.column, of_column)
-    values = f"{len(expression.map)} values" if expression.map else None
-    steps = {"match": expression.match, "map": values}
-    return _with_steps(text, steps | {"else": expression.otherwise, "time": expression.time})
+def expression_text(expression: Expression) -> str:
+    """Return an expression as campaign.yaml has it, with the number of values of a map."""
+    keys = _expression_keys(expression)
+    return keys if isinstance(keys, str) else json.dumps(keys, ensure_ascii=False)
 
 
-def _with_steps(text: str, steps: Mapping[str, str | None]) -> str:
-    return " → ".join([text, *(f"{s} {value}" for s, value in steps.items() if value is not None)])
+def _expression_keys(expression: Expression) -> str | dict[str, Any]:
+    """Return the name of a column, or the keys of an expression."""
+    keys = expression.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    if isinstance(expression, JoinExpression):
+        keys["join"] = list(map(_expression_keys, expression.join))
+    if expression.map:
+        keys["map"] = counted(len(expression.map), "value")
+    if keys.keys() == {"column"}:
+        return str(keys["column"])
+    steps = {step: keys.pop(step) for step in ("match", "map", "else", "time") if step in keys}
+    return keys | steps

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +12,9 @@ import pyarrow.compute as pc
 
 from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.contracts import TEXT
-from annot_pipeline.contracts.answer_text import Number, answer_text
-from annot_pipeline.errors import first_of, shorten
-from annot_pipeline.exports.json_lines import parse_json
+from annot_pipeline.contracts.answer_text import answer_text
 from annot_pipeline.methods.labels.prediction_scores import NO_CLASS
-from annot_pipeline.scoring.faults import Faults
+from annot_pipeline.scoring.faults import Faults, listed
 from annot_pipeline.scoring.gold import ByItem
 from annot_pipeline.scoring.predictions import Form, Predictions
 from annot_pipeline.stages.ingest.record_cells import is_blank
@@ -110,8 +108,10 @@ def predicted(
         codes, unknown = _codes(cells, every, rows, faults, unknown_wrong)
         never = np.zeros_like(unknown)
         return Predicted(rows.items, codes, None, unknown, never, never)
-    read = {"columns": _from_columns, "object": _from_json, "long": _from_long}[rows.form.name]
-    at, codes, unknown, values = read(rows, faults, unknown_wrong)
+    if rows.form.name == "long":
+        at, codes, unknown, values = _from_long(rows, faults, unknown_wrong)
+    else:
+        at, codes, unknown, values = _from_columns(rows, faults)
     items, first, inverse = np.unique(rows.items, return_index=True, return_inverse=True)
     codes = np.where(unknown, len(rows.classes), codes)  # those that gold does not have come last
     keys, is_class = inverse[at] * len(rows.classes) + codes, (codes != NO_CLASS) & ~unknown
@@ -155,11 +155,11 @@ def _codes(
     unknown = (codes == NO_CLASS) & ~blank
     if not unknown_wrong:
         names = cells.filter(pa.array(unknown)).to_pylist()
-        faults.add("unknown_class", rows.numbers(at[unknown]), names, _class_list(rows.classes))
+        faults.add("unknown_class", rows.numbers(at[unknown]), names, listed(rows.classes))
     return codes, unknown
 
 
-def _from_columns(rows: Rows, faults: Faults, _: bool) -> Cells:
+def _from_columns(rows: Rows, faults: Faults) -> Cells:
     """Read a column per class; a class without one has no probability."""
     columns = {
         rows.classes.index(k): name for k, name in rows.form.columns.items() if k in rows.classes
@@ -175,47 +175,6 @@ def _from_long(rows: Rows, faults: Faults, unknown_wrong: bool) -> Cells:
     at = np.arange(len(rows.items))
     codes = _codes(rows.column(str(rows.form.label)), at, rows, faults, unknown_wrong)
     return at, *codes, _numbers(rows.column(str(rows.form.probability)), rows, faults)
-
-
-def _from_json(rows: Rows, faults: Faults, unknown_wrong: bool) -> Cells:
-    """Read an object by class or a list in class order per row."""
-    places: list[int] = []
-    names: list[str] = []
-    values: list[float] = []
-    for at, text in enumerate(rows.column(str(rows.form.probability)).to_pylist()):
-        parsed = _parsed(text)
-        if isinstance(parsed, list) and len(parsed) == len(rows.classes):
-            parsed = dict(zip(rows.classes, parsed, strict=True))
-        if isinstance(parsed, list):
-            allowed = f"{len(rows.classes)}, in class order: {_class_list(rows.classes)}"
-            faults.add("length", rows.numbers(np.array([at])), [len(parsed)], allowed)
-        elif parsed is None:
-            faults.add("not_json", rows.numbers(np.array([at])), [str(text)[:60]])
-        # what is no number was added as a fault above: NaN adds no second one
-        by_class = parsed if isinstance(parsed, dict) else dict.fromkeys(rows.classes, np.nan)
-        places += [at] * len(by_class)
-        names += by_class
-        values += by_class.values()
-    every = np.array(places, np.int64)
-    codes = _codes(pa.array(names, TEXT), every, rows, faults, unknown_wrong)
-    return every, *codes, np.array(values, np.float64)
-
-
-def _parsed(text: str | None) -> dict[str, float] | list[float] | None:
-    """Parse the numbers of a JSON object or list; return None if it is not one."""
-    try:
-        value: Any = parse_json(text or "")
-        if isinstance(value, dict):
-            return {name: _number(number) for name, number in value.items()}
-        return [_number(number) for number in value] if isinstance(value, list) else None
-    except ValueError:
-        return None
-
-
-def _number(value: Any) -> float:
-    if not isinstance(value, Number):
-        raise ValueError("not a number")
-    return float(value.written)
 
 
 def _numbers(column: pa.Array, rows: Rows, faults: Faults) -> Floats:
@@ -274,8 +233,4 @@ def _checked(rows: Rows, every: Floats, faults: Faults, normalize: bool) -> Pred
 def _sum_of(form: Form) -> str:
     """Return the allowed sum, with a note if columns that look like classes are not in it."""
     lost = form.like_classes
-    return f"1; not in it, as no class of gold: {_class_list(lost)}" if lost else ""
-
-
-def _class_list(classes: tuple[str, ...]) -> str:
-    return first_of(list(map(shorten, classes)), 10)
+    return f"1; not in it, as no class of gold: {listed(lost)}" if lost else ""

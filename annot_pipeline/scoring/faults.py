@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from annot_pipeline.errors import SHOWN_VALUES, InputError, Problem, first_of, row_and_line
+from annot_pipeline.errors import SHOWN_VALUES, InputError, Problem, first_of, row_and_line, shorten
 
 KINDS = {
     "unreadable": ("cannot be split into columns", "", "fix these rows"),
@@ -38,8 +38,6 @@ KINDS = {
         "",
         "spell it as gold does, or count it as wrong with --unknown-wrong",
     ),
-    "not_json": ("is no JSON object or list of numbers", '{"class": 0.5, ...}', ""),
-    "length": ("is a list of another length", "as many as there are classes", ""),
 }
 """What is wrong, what is allowed, what to do; by kind."""
 
@@ -63,34 +61,21 @@ class Faults:
     lines
         Of its rows.
     by_kind
-        By kind and reason: the rows, what stood there, and what is allowed there.
+        By kind: the rows, what stood there, and what is allowed there.
     """
 
     name: str
     lines: RowLines = no_lines
-    by_kind: dict[tuple[str, str], tuple[list[int], list[str], str]] = field(default_factory=dict)
+    by_kind: dict[str, tuple[list[int], list[str], str]] = field(default_factory=dict)
 
     def add(
-        self,
-        kind: str,
-        rows: Iterable[int],
-        values: Iterable[object] = (),
-        allowed: str = "",
-        reason: str = "",
+        self, kind: str, rows: Iterable[int], values: Iterable[object] = (), allowed: str = ""
     ) -> None:
-        """Add rows with a fault, what stood there, and what is allowed where rows differ.
-
-        ``reason`` says more than the kind does; from the sixth on, reasons are left out.
-        """
-        more = list(rows)
-        if not more:
-            return
-        n_reasons = sum(one == kind and bool(other) for one, other in self.by_kind)
-        if (kind, reason) not in self.by_kind and n_reasons >= SHOWN_VALUES:
-            reason = ""
-        fault = self.by_kind.setdefault((kind, reason), ([], [], allowed))
-        fault[0].extend(more)
-        fault[1].extend(map(str, values))
+        """Add rows with a fault, what stood there, and what is allowed where rows differ."""
+        if more := list(rows):
+            fault = self.by_kind.setdefault(kind, ([], [], allowed))
+            fault[0].extend(more)
+            fault[1].extend(map(str, values))
 
     def raise_any(self) -> None:
         """Say all that is wrong.
@@ -101,12 +86,11 @@ class Faults:
             If anything is.
         """
         problems = []
-        for (kind, reason), (rows, values, own_allowed) in self.by_kind.items():
+        for kind, (rows, values, own_allowed) in self.by_kind.items():
             what, allowed, do = KINDS[kind]
-            problems.append(Problem(
-                self._rows(sorted(rows)), f"{what}: {reason}" if reason else what,
-                own_allowed or allowed, do, tuple(dict.fromkeys(values)),
-            ))  # fmt: skip
+            found = tuple(dict.fromkeys(values))
+            where = self._rows(sorted(rows))
+            problems.append(Problem(where, what, own_allowed or allowed, do, found))
         if problems:
             raise InputError(f"{self.name}: not scored", problems)
 
@@ -115,3 +99,8 @@ class Faults:
         lines = self.lines(rows[:SHOWN_VALUES])
         numbers = [row_and_line(row, lines.get(row)).removeprefix("row ") for row in rows]
         return f"row{'s' * (len(rows) > 1)} {first_of(numbers)}"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return the first of names of tasks or classes, quoted."""
+    return first_of(list(map(shorten, names)), 10)

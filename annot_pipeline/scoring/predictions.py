@@ -31,10 +31,8 @@ ENDINGS = {
 }  # fmt: skip
 LIMIT = re.compile(r"limits\.[a-z_]+")
 """A setting that an error names."""
-FORMS = ("labels", "columns", "long", "object")
-TASK, ITEM, LABEL, PROBABILITY, PROBABILITIES = (
-    "task", "item", "label", "probability", "probabilities"
-)  # fmt: skip
+FORMS = ("labels", "columns", "long")
+TASK, ITEM, LABEL, PROBABILITY = "task", "item", "label", "probability"
 """Names of columns."""
 PREFIXES = ("p_", "prob_", "")
 """What may stand before a class in the name of its column; the first that fits."""
@@ -76,11 +74,11 @@ class Form:
     ----------
     name
         ``labels``: a class a row. ``columns``: a probability a class and row. ``long``: a row an
-        item and class. ``object``: a JSON object or list a row.
+        item and class.
     item, task
         Columns; no task where the file has none.
     label, probability
-        Columns of the class, and of probabilities (``long``, ``object``).
+        Columns of the class, and of probabilities (``long``).
     columns
         Column of each class (``columns``).
     ignored
@@ -110,11 +108,9 @@ class Form:
         """Return a description for people."""
         if self.name == "columns":
             return f"probabilities, a column a class ({first_of([*self.columns.values()], 4)})"
-        return {
-            "labels": f"labels (column {self.label})",
-            "long": f"probabilities, a row an item and class ({self.label}, {self.probability})",
-            "object": f"probabilities, a JSON value an item (column {self.probability})",
-        }[self.name]
+        if self.name == "long":
+            return f"probabilities, a row an item and class ({self.label}, {self.probability})"
+        return f"labels (column {self.label})"
 
 
 def read_predictions(path: Path, limits: Limits | None = None) -> Predictions:
@@ -163,20 +159,18 @@ def read_predictions(path: Path, limits: Limits | None = None) -> Predictions:
         bad = np.flatnonzero(chunk.problem.is_valid().to_numpy(zero_copy_only=False))
         reasons = chunk.problem.take(pa.array(bad)).to_pylist()
         # what a campaign's options would mend, none mends here
-        for row, reason in zip(chunk.row[bad].tolist(), reasons, strict=True):
-            faults.add("unreadable", [row], reason=reason.partition("; see options.")[0])
+        shown = (reason.partition("; see options.")[0] for reason in reasons)
+        faults.add("unreadable", chunk.row[bad].tolist(), shown)
     faults.raise_any()
+    rows = np.concatenate([np.empty(0, np.int64), *(chunk.row for chunk in chunks)])
+    if not len(rows):
+        raise InputError(f"{path}: no predictions", [Problem("", "the file has no rows")])
     columns = {
         name: pa.concat_arrays(
             [c.columns.get(name, pa.nulls(len(c), TEXT)).cast(TEXT) for c in chunks]
         )
-        if chunks
-        else pa.array([], TEXT)
         for name in export.columns
     }
-    rows = np.concatenate([np.empty(0, np.int64), *(chunk.row for chunk in chunks)])
-    if not len(rows):
-        raise InputError(f"{path}: no predictions", [Problem("", "the file has no rows")])
     return Predictions(path.name, columns, rows.astype(np.int64), export.ignored, lines)
 
 
@@ -244,10 +238,10 @@ def recognise(
     if form is None:
         form = _likely(predictions, item, task, label, label_column, by_class)
     has_label = form in ("labels", "long") and label_column
-    probability = PROBABILITIES if form == "object" else None
+    probability = None
     if form == "long" and label_column:
         own = "dawid_skene_probability"
-        probability = own if raw and own in columns else "probability"
+        probability = own if raw and own in columns else PROBABILITY
     recognised = Form(
         form, item, task, label_column if has_label else None, probability,
         by_class if form == "columns" else {},
@@ -284,8 +278,6 @@ def _likely(
     label_column: str | None,
     by_class: dict[str, str],
 ) -> str:
-    if label is None and PROBABILITIES in predictions.columns:
-        return "object"
     if label is None and by_class:
         return "columns"
     if label_column is None:
@@ -326,7 +318,7 @@ def _lacking(form: Form, columns: Sequence[str]) -> str:
 
 def _missing(predictions: Predictions, where: str, what: str, do: str) -> ConfigError:
     allowed = (
-        f"item and one of: {LABEL}; {PROBABILITIES}; {LABEL} and {PROBABILITY}; a column a class "
+        f"item and one of: {LABEL}; {LABEL} and {PROBABILITY}; a column a class "
         "(CLASS, p_CLASS, prob_CLASS)"
     )
     problem = Problem(where, what, allowed, do, values=tuple(predictions.columns))

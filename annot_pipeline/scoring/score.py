@@ -15,10 +15,10 @@ from annot_pipeline.arrays import Codes
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.campaign_file import likely_name
 from annot_pipeline.contracts import TEXT
-from annot_pipeline.errors import ConfigError, InputError, Problem, counted, first_of, shorten
+from annot_pipeline.errors import ConfigError, InputError, Problem, counted, shorten
 from annot_pipeline.methods.labels.prediction_scores import NEED_PROBABILITIES
 from annot_pipeline.scoring.cells import Predicted, Rows, predicted
-from annot_pipeline.scoring.faults import Faults
+from annot_pipeline.scoring.faults import Faults, listed
 from annot_pipeline.scoring.figures import item_table, over_items, over_tasks, score_task
 from annot_pipeline.scoring.gold import GoldTables, GoldTask, read_gold
 from annot_pipeline.scoring.predictions import FORMS, Form, Predictions, read_predictions, recognise
@@ -71,15 +71,14 @@ class Options:
     raw: bool = False
 
     def __post_init__(self) -> None:
-        problems = []
-        if not 0 < self.floor < 1:
-            problems.append(
-                Problem("--floor", f"is {self.floor}", "more than 0 and less than 1, as 1e-9")
-            )
-        if self.rounds < 0:
-            problems.append(Problem("--rounds", f"is {self.rounds}", "0 (no bootstrap) or more"))
-        if self.form is not None and self.form not in FORMS:
-            problems.append(Problem("--form", f"is {self.form}", ", ".join(FORMS)))
+        checks = (
+            ("--floor", self.floor, 0 < self.floor < 1, "more than 0 and less than 1, as 1e-9"),
+            ("--rounds", self.rounds, self.rounds >= 0, "0 (no bootstrap) or more"),
+            ("--form", self.form, self.form in (None, *FORMS), ", ".join(FORMS)),
+        )
+        problems = [
+            Problem(where, f"is {value}", what) for where, value, ok, what in checks if not ok
+        ]
         if problems:
             raise ConfigError("options that cannot be", problems)
 
@@ -220,15 +219,13 @@ def _coverage(
     tasks: Mapping[str, GoldTask],
     predicted_by_task: Mapping[str, Predicted],
 ) -> Document:
-    missing: list[str] = []
-    n_missing = 0
+    without = []
     for name, task in tasks.items():
-        has_prediction = np.zeros(len(task.items), np.bool_)
+        lost = np.ones(len(task.items), np.bool_)
         if name in predicted_by_task:
-            has_prediction[predicted_by_task[name].items] = True
-        lost = np.flatnonzero(~has_prediction)
-        n_missing += lost.size
-        missing += task.items.take(pa.array(lost[: SHOWN - len(missing)])).to_pylist()
+            lost[predicted_by_task[name].items] = False
+        without.append(task.items.filter(pa.array(lost)))
+    missing = pa.chunked_array(without, TEXT)
     return {
         "rows": n_rows, "matched_rows": sum(len(rows.at) for rows in matched.rows.values()),
         "matched": sum(len(predictions.items) for predictions in predicted_by_task.values()),
@@ -238,7 +235,7 @@ def _coverage(
             "first": list(dict.fromkeys(matched.unknown_items))[:SHOWN],
         },
         "unknown_tasks": matched.unknown_tasks, "other_tasks": matched.other_tasks,
-        "gold_without_prediction": {"n": n_missing, "first": missing},
+        "gold_without_prediction": {"n": len(missing), "first": missing[:SHOWN].to_pylist()},
     }  # fmt: skip
 
 
@@ -274,7 +271,7 @@ def choose_tasks(gold: Mapping[str, GoldTask], task_name: str | None) -> dict[st
         return dict(gold)
     if task_name not in gold:
         what, do = "no task that has labels with probabilities", likely_name(task_name, list(gold))
-        problem = Problem("--task", what, _task_list(gold), do, values=(task_name,))
+        problem = Problem("--task", what, listed(gold), do, values=(task_name,))
         raise ConfigError("an unknown task", [problem])
     return {task_name: gold[task_name]}
 
@@ -336,7 +333,7 @@ def _rows_by_task(
         if len(tasks) > 1:
             what = f"{len(tasks)} tasks have labels, and the file has no column task"
             do = "name the task with --task, or add the column"
-            problem = Problem("", what, _task_list(tasks), do)
+            problem = Problem("", what, listed(tasks), do)
             raise ConfigError(f"{predictions.name}: which task?", [problem])
         return dict.fromkeys(tasks, np.arange(len(predictions)))
     column = pc.fill_null(predictions.columns[form.task].cast(TEXT), "").dictionary_encode()
@@ -360,9 +357,5 @@ def _no_match_error(
     if counts := matched.unknown_tasks | matched.other_tasks:
         what = f"{counted(sum(counts.values()), 'row')} of other tasks"
         do = "spell tasks as gold does, or rename the column task if it is something else"
-        problems.append(Problem("task", what, _task_list(tasks), do, tuple(counts)))
+        problems.append(Problem("task", what, listed(tasks), do, tuple(counts)))
     return InputError(f"{predictions.name}: no row is about an item of gold", problems)
-
-
-def _task_list(tasks: Mapping[str, GoldTask]) -> str:
-    return first_of(list(map(shorten, tasks)), 10)

@@ -121,14 +121,6 @@ def test_systems_of_two_types(battles):
         annot.rank(mixed, system_a="left", system_b="right", judge="worker", preference="winner")
 
 
-def test_kinds_of_tables_are_checked(votes):
-    result = annot.infer_labels(votes, **NAMES)
-    from annot_pipeline.api.frames import to_kind
-
-    with pytest.raises(ConfigError, match="arrow"):
-        to_kind(result.gold.table("labels"), "panda")
-
-
 def test_scored_items_join_predictions(votes):
     gold = annot.infer_labels(votes, **NAMES)
     predictions = gold.labels[["question", "answer"]].assign(

@@ -153,6 +153,22 @@ def test_models_and_settings(votes):
         annot.infer_labels(votes, **NAMES, settings={"labelmodel": "mace"})
 
 
+@pytest.mark.parametrize("infer", [annot.dawid_skene, annot.infer_labels])
+def test_labels_without_a_model_are_warned_of(votes, infer):
+    more = {"settings": {"dawid_skene": {"max_parameters": 1}}}
+    if infer is annot.dawid_skene:
+        more = {"params": DawidSkeneParams(max_parameters=1)}
+    with pytest.warns(UserWarning, match="120 labels by majority vote alone: too many judges"):
+        infer(votes, **NAMES, **more)
+
+
+def test_a_fit_that_did_not_end_is_warned_of(votes):
+    with pytest.warns(UserWarning, match="the label model did not converge"):
+        annot.dawid_skene(votes, **NAMES, params=DawidSkeneParams(max_iterations=1))
+    with pytest.raises(ConfigError, match="sets what no release sets"):
+        annot.dawid_skene(votes, **NAMES, params=DawidSkeneParams(dependence=0.5))
+
+
 def test_labels_by_models_are_less_certain_than_by_people(votes):
     models = {"judges": [{"name": "*", "kind": "model"}]}
     people = annot.infer_labels(votes, **NAMES).labels
@@ -179,8 +195,6 @@ def test_a_notebook_shows_rows_and_escapes_them(votes):
     assert "<i>" not in page
     assert "110 more rows" in page
     assert repr(result).startswith("Result: 480 judgments")
-    axes = result.plot()
-    assert axes.get_ylabel() == "items"
-    assert [line.get_label() for line in axes.get_lines()] == ["certain from 0.95"]
+    assert result.plot().count("<svg") == 1
     with pytest.raises(AttributeError):
         result.labels = None  # type: ignore[misc]

@@ -118,31 +118,15 @@ def test_columns_that_would_be_ignored_are_refused_with_the_reason(votes, functi
     for role in sorted(refused):
         with pytest.raises(ConfigError, match=rf'column "{role}": is not used: ') as error:
             FUNCTIONS[function](votes.assign(**{role: "1"}))
-        assert f'frame.drop(columns=["{role}"])' in str(error.value)
+        assert "drop it, if the result shall not depend on it" in str(error.value)
     assert FUNCTIONS[function](votes.assign(**dict.fromkeys(refused)))  # blank: says nothing
 
 
-def test_the_line_that_drops_a_column_is_that_of_the_library(votes):
-    frame = pl.from_pandas(votes.assign(document="d", criterion="c"))
-    with pytest.raises(ConfigError, match=re.escape('frame.drop("document", "criterion")')):
-        annot.infer_labels(frame, **NAMES)
-
-
-@pytest.mark.sampled
-@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
-def test_criteria_get_the_line_that_makes_them_tasks(votes, kind):
+def test_criteria_may_be_named_tasks(votes):
     both = two_tasks(votes).rename(columns={"task": "criterion"})
-    frame: Any = both
-    if kind != "pandas":
-        frame = pl.from_pandas(both) if kind == "polars" else pl.from_pandas(both).to_arrow()
     with pytest.raises(ConfigError, match="several criteria would count as one\n") as error:
-        annot.infer_labels(frame, **NAMES)
-    line = re.search(
-        r"frame\.\S+ \S+ makes each criterion a task; or frame\.drop", str(error.value)
-    )
-    assert line
-    renamed = eval(line[0].partition(" makes")[0], {"frame": frame})  # of our own message
-    assert len(annot.infer_labels(renamed, **NAMES).labels) == 2 * votes["question"].nunique()
+        annot.infer_labels(both, **NAMES)
+    assert "rename it to task, which makes each criterion a task" in str(error.value)
     with pytest.raises(ConfigError) as error:
         annot.infer_labels(both.assign(task="t"), **NAMES)
     assert "makes each criterion" not in str(error.value)
@@ -268,25 +252,18 @@ def test_names_of_systems_win_over_words_for_sides(names):
 
 
 @pytest.mark.parametrize("winner", ["B", "X"])
-def test_a_winner_that_is_a_system_of_other_rows_is_refused(winner):
+def test_a_winner_that_is_a_system_of_other_rows_does_not_count(winner):
     rows = [("B", "C", "B"), ("X", "B", "X"), ("C", "D", winner), ("D", "C", "tie")]
-    with pytest.raises(InputError, match="not one of the two systems of its row") as error:
-        annot.rank(winners(*rows))
-    assert "1 of 4 rows: names a system of other rows (rows from 0: 2)" in str(error.value)
-    assert winner in error.value.problems[0].values
+    with pytest.warns(UserWarning, match="1 of 4 rows do not count") as caught:
+        result = annot.rank(winners(*rows))
+    assert f"winner is neither side: '{winner}'" in str(caught[0].message)
+    assert result.excluded["row"].tolist() == [2]
 
 
-@pytest.mark.slow
-def test_a_word_for_a_side_is_none_where_another_system_has_the_name(battles):
-    frame = pairs_of(battles).assign(system_a="B", system_b="A")
-    with pytest.raises(InputError, match="a winner may be a side or a system") as error:
-        annot.rank(frame)
-    n = int((frame["winner"] != "tie").sum())
-    assert f"{n} of 500 rows: is a word for a side and, in another case" in str(error.value)
-    with pytest.raises(InputError, match="a winner may be a side or a system"):
-        annot.rank(winners(("A", "C", "A"), ("C", "D", "a")))
-    agreeing = annot.rank(frame.assign(system_a="A", system_b="B"))  # a is A in all rows
-    assert set(agreeing.ranking["system"]) == {"A", "B"}
+def test_a_word_for_a_side_is_none_where_another_system_has_the_name():
+    with pytest.warns(UserWarning, match="1 of 2 rows do not count"):
+        result = annot.rank(winners(("A", "C", "A"), ("C", "D", "a")))
+    assert result.excluded["row"].tolist() == [1]
 
 
 def test_a_frame_has_one_kind_of_answer(battles):
@@ -318,8 +295,7 @@ def test_tasks_are_ranked_apart(battles):
     result = annot.rank(pd.concat([frame.assign(task=1), turned]))
     best = result.ranking[result.ranking["rank"] == 1].set_index("task")["system"].to_dict()
     assert best == {1: "m3", 2: "m0"}
-    labels = [tick.get_text() for tick in result.plot().get_yticklabels()]
-    assert "1: m3" in labels
+    assert "Ranking by bradley_terry, 1" in result.plot()
 
 
 # --- names and shapes ------------------------------------------------------------------------
@@ -377,18 +353,6 @@ def test_wide_frames_get_the_line_that_reshapes_them(votes, shape, kind):
 
 
 @pytest.mark.slow
-def test_a_matrix_gets_the_line_that_reshapes_it(votes):
-    frame = votes.pivot(index="question", columns="worker", values="answer")
-    frame.index.name = None
-    with pytest.raises(ConfigError) as error:
-        annot.agreement(frame)
-    with pytest.warns(UserWarning, match="do not count"):
-        statistics = run(error, frame)
-    expected = annot.agreement(votes, **NAMES)["alpha_nominal"]
-    assert statistics["alpha_nominal"] == pytest.approx(expected)
-
-
-@pytest.mark.slow
 def test_systems_in_columns_get_the_line_that_reshapes_them():
     scores = evaluation(1).drop(columns="document")
     scores = scores.rename(columns={"part": "segment", "worker": "judge"})
@@ -399,16 +363,13 @@ def test_systems_in_columns_get_the_line_that_reshapes_them():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("index", [["question"], ["batch", "question"], ["question", None]])
+@pytest.mark.parametrize("index", [["question"], ["batch", "question"]])
 def test_an_index_gets_the_line_that_makes_it_columns(votes, index):
     """As pivot leaves it: levels of the index are no columns to reshape."""
     wide = votes.pivot(index="question", columns="worker", values="answer")
     wide["batch"] = 1
     frame = wide.set_index("batch", append=True).reorder_levels(["batch", "question"])
     frame = frame.droplevel("batch") if len(index) == 1 else frame
-    if len(index) == 2:
-        frame = frame.swaplevel() if index[0] == "question" else frame
-        frame.index.names = index
     with pytest.raises(ConfigError) as error:
         annot.infer_labels(frame)
     assert 'frame.reset_index().melt(id_vars=["question"' in call_in(error)
@@ -430,44 +391,20 @@ def wide_scores() -> pd.DataFrame:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "index"])
 def test_columns_of_roles_stay_where_systems_become_rows(kind):
-    """A segment is no item, and a task is no system."""
-    wide = wide_scores().assign(task="t")
+    """A segment is no item."""
+    wide = wide_scores()
     frame: Any = wide.set_index(["segment", "judge"]) if kind == "index" else wide
     if kind in ("polars", "arrow"):
         frame = pl.from_pandas(wide) if kind == "polars" else pl.from_pandas(wide).to_arrow()
-    with pytest.raises(ConfigError, match=r"reshape it: annot\.agreement") as error:
+    with pytest.raises(ConfigError, match=r"label= or score=, as annot\.agreement") as error:
         annot.agreement(frame)
-    rows = wide.melt(["segment", "judge", "task"], var_name="system", value_name="score")
+    rows = wide.melt(["segment", "judge"], var_name="system", value_name="score")
     expected = annot.agreement(rows)["alpha_interval"]
     assert run(error, frame)["alpha_interval"] == expected
     with pytest.raises(ConfigError) as error:
         annot.rank(frame)
     ranking = run(error, frame).ranking
     assert set(ranking["system"]) == {"m0", "m1", "m2"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "index"])
-def test_scores_without_judges_get_the_line_with_one_judge(kind):
-    wide = wide_scores().groupby("segment", as_index=False)[["m0", "m1", "m2"]].mean()
-    frame: Any = wide.set_index("segment") if kind == "index" else wide
-    if kind in ("polars", "arrow"):
-        frame = pl.from_pandas(wide) if kind == "polars" else pl.from_pandas(wide).to_arrow()
-    with pytest.raises(ConfigError, match=r"if one judge gave all scores: annot\.rank") as error:
-        annot.rank(frame)
-    ranked = run(error, frame)
-    assert len(ranked.ranking) == 3
-    assert set(ranked.comparisons["system_a"]) == {"m0", "m1", "m2"}
-
-
-@pytest.mark.slow
-def test_segments_judged_in_columns_are_items():
-    frame = wide_scores().pivot(index="segment", columns="judge", values="m0").reset_index()
-    with pytest.raises(ConfigError) as error:
-        annot.agreement(frame)
-    assert call_in(error).endswith('value_name="label"), item="segment")')
-    with pytest.warns(UserWarning, match="do not count"):
-        run(error, frame)
 
 
 def test_misspelt_columns(votes):

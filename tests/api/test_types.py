@@ -22,9 +22,9 @@ from assets_defs import build_definitions
 
 frame = pd.read_csv("votes.csv")
 result = annot.infer_labels(frame, item="question", judge="worker", label="answer")
-labels = annot.open("gold").table("labels", kind="pandas")
+labels = annot.open("gold").table("labels").to_pandas()
 first: str = labels.columns[0]
-soft: pd.DataFrame = annot.open("gold").soft_labels(kind="pandas")
+soft: pd.DataFrame = annot.open("gold").soft_labels().to_pandas()
 rows = annot.load_gold("gold", "labels", "v0001", store="store")
 fit = annot.dawid_skene(frame, params=annot.DawidSkeneParams(smoothing=0.0))
 alpha: float | None = annot.agreement(frame)["alpha_nominal"]
@@ -33,10 +33,9 @@ definitions = build_definitions("campaign", campaign="trial", gold="gold2")
 
 annot.load_gold("gold", "lables")  # error
 annot.open("gold").table("label")  # error
-annot.open("gold").table("labels", kind="panda")  # error
+annot.open("gold").table("labels", kind="pandas")  # error
 annot.infer_labels(frame, jugde="worker")  # error
 annot.rank(frame, documents="doc")  # error
-not_pandas: int = annot.open("gold").table("labels", kind="pandas")  # error
 not_a_frame: int = result  # error
 annot.DawidSkeneParams(smooth=0)  # error
 result.lables  # error

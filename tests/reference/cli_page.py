@@ -319,7 +319,6 @@ def section(name: str, parser: argparse.ArgumentParser) -> Iterator[str]:
     )
     yield "| Argument | Means |\n|---|---|"
     yield from (f"| {names(action)} | {says(action)} |" for action in ordered)
-    yield f"\n{parser.epilog}\n"
 
 
 def cli_page() -> str:

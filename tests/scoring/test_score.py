@@ -14,8 +14,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from annot_pipeline.cli import main
-from annot_pipeline.cli.score import NAMES
-from annot_pipeline.methods.labels.prediction_scores import FIGURES
 from tests.scoring.conftest import TWO_TASKS
 
 ONE = {"mood": TWO_TASKS["mood"]}
@@ -96,9 +94,6 @@ FORMS = {
     "zipped.csv.gz": gzip.compress(WIDE.encode()),
     "long.csv": "item,label,probability\n"
     "b,no,0.75\na,yes,0.9\na,no,0.1\nb,yes,0.25\nc,no,.6\nc,yes,.4",
-    "object.jsonl": '{"item": "a", "probabilities": {"no": 0.1, "yes": 0.9}}\n'
-    '{"item": "b", "probabilities": [0.25, 0.75]}\n'
-    '{"item": "c", "label": "yes", "probabilities": {"yes": 4e-1, "no": 0.6}}\n',
     "columns.jsonl": '{"item": "a", "yes": 0.9, "no": 0.1}\n'
     '{"item": "c", "yes": 0.4, "no": 0.6}\n'
     '{"item": "b", "yes": 0.25, "no": 0.75, "label": "no"}\n',
@@ -114,17 +109,13 @@ def test_all_forms_say_the_same(publish, scored, name):
         assert actual[part] == expected[part], part
 
 
-def test_parquet_of_floats_and_of_lists(publish, scored):
+def test_parquet_of_floats(publish, scored):
     publish(ONE)
-    expected = scored("model.csv", WIDE)[1]["tasks"]
-    tables = (
-        {"item": ["a", "b", "c"], "yes": [0.9, 0.25, 0.4], "no": [0.1, 0.75, 0.6]},
-        {"item": ["a", "b", "c"], "probabilities": [[0.9, 0.1], [0.25, 0.75], [0.4, 0.6]]},
-    )
-    for columns in tables:
-        file = io.BytesIO()
-        pq.write_table(pa.table(columns), file)
-        assert scored("model.parquet", file.getvalue())[1]["tasks"] == expected
+    file = io.BytesIO()
+    rows = {"item": ["a", "b", "c"], "yes": [0.9, 0.25, 0.4], "no": [0.1, 0.75, 0.6]}
+    pq.write_table(pa.table(rows), file)
+    actual = scored("model.parquet", file.getvalue())[1]
+    assert actual["tasks"] == scored("model.csv", WIDE)[1]["tasks"]
 
 
 def test_labels_have_no_log_loss_and_it_is_said_why(publish, scored):
@@ -265,17 +256,13 @@ def test_names_left_out_are_counted_whole(publish, folder, capsys):
     assert main(["score", str(folder), str(folder / "m.csv")]) == 0
     out = capsys.readouterr().out
     missing = "n 781; first x0, x1, x2, x3, x4"
-    assert f"  rows left out, items that gold does not have: {missing}\n" in out
+    assert f"unknown items: {missing}\n" in out
 
 
 def test_classes_of_tasks_that_the_file_is_not_about_are_not_missed(publish, scored):
     publish(TWO_TASKS)
     actual = scored("m.csv", "task,item,p_yes,p_no\nmood,a,1,0\n")[1]
     assert actual["form"]["classes_without_column"] == []
-
-
-def test_every_figure_has_a_name():
-    assert tuple(NAMES) == FIGURES
 
 
 # --- scores of items -------------------------------------------------------------------------
@@ -310,4 +297,4 @@ def test_the_terminal_says_what_was_done_to_probabilities(publish, folder, capsy
     publish(ONE)
     (folder / "m.csv").write_text("item,yes,no\na,1,0\nb,0,1\nc,0.03,0.97\n")
     assert main(["score", str(folder), str(folder / "m.csv"), "--floor", "0.001"]) == 0
-    assert "  items with a probability raised to 0.001: 2\n" in capsys.readouterr().out
+    assert "items floored: 2\n" in capsys.readouterr().out
