@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
 
-from tests.conftest import Built, build_file
+from annot_pipeline.methods.rankings import adjusted_comparisons
+from annot_pipeline.methods.rankings.score_effects import load_weights
+from tests.conftest import Built, Staged, build_file, stage_file
 
 pytestmark = pytest.mark.slow
 
@@ -38,16 +41,14 @@ E2E_QUALITY = (
 """Dusek et al. 2020: clusters of systems by quality, the best first."""
 
 
-def by_method(built: Built) -> dict[tuple[str, str], dict[str, float]]:
+def by_method(built: Built | Staged) -> dict[tuple[str, str], dict[str, float]]:
     actual: dict[tuple[str, str], dict[str, float]] = {}
     for row in built.rows("system_rankings"):
         actual.setdefault((row["task"], row["method"]), {})[row["system"]] = row["score"]
     return actual
 
 
-@pytest.fixture(scope="module")
-def wmt15(shared_data, tmp_path_factory) -> Built:
-    folder = tmp_path_factory.mktemp("wmt15")
+def write_wmt15(folder: Path, shared_data: Path) -> Path:
     fields = {
         "task": {"join": ["source_language", "target_language"], "sep": "-"}, "judge": "user",
         "ranking": "ranking", "segment": "segment", "position": "position", "system": "system",
@@ -61,7 +62,21 @@ def wmt15(shared_data, tmp_path_factory) -> Built:
         "agreement": {"bootstrap": 0},
     }
     (folder / "campaign.yaml").write_text(json.dumps(campaign))
-    return build_file(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wmt15(shared_data, tmp_path_factory) -> Built:
+    return build_file(write_wmt15(tmp_path_factory.mktemp("wmt15"), shared_data))
+
+
+@pytest.fixture(scope="module")
+def wmt15_strengths(shared_data, tmp_path_factory) -> dict[tuple[str, str], dict[str, float]]:
+    """Scores where all comparisons weigh alike, as they did in 2015."""
+    folder = write_wmt15(tmp_path_factory.mktemp("alike"), shared_data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(adjusted_comparisons, "load_weights", lambda n, _: load_weights(n, 0.0))
+        return by_method(stage_file(folder))
 
 
 def test_every_ranking_of_wmt15_has_a_fate(wmt15: Built):
@@ -72,19 +87,35 @@ def test_every_ranking_of_wmt15_has_a_fate(wmt15: Built):
     assert wmt15.metrics("break_into_comparisons")["comparisons"] == WMT15_PAIRS
 
 
-@pytest.mark.parametrize("method", ["trueskill", "trueskill_permuted", "bradley_terry"])
-@pytest.mark.parametrize("task", WMT15_PAIRS)
-def test_systems_of_wmt15_are_ranked_as_published(wmt15: Built, shared_data, task, method):
+def official_scores(shared_data: Path, task: str) -> dict[str, float]:
     path = shared_data / "wmt15-ranking" / "results" / f"wmt15.{task}.txt"
-    official = {
+    return {
         actual[1]: float(actual[2])
         for actual in re.finditer(r"^(\S+) (-?[\d.]+) \(", path.read_text(), re.MULTILINE)
     }
-    actual = by_method(wmt15)[task, method]
+
+
+@pytest.mark.parametrize("method", ["trueskill", "trueskill_permuted", "bradley_terry"])
+@pytest.mark.parametrize("task", WMT15_PAIRS)
+def test_systems_of_wmt15_are_ranked_as_published(
+    wmt15: Built, wmt15_strengths, shared_data, task, method
+):
+    official = official_scores(shared_data, task)
+    is_weighted = method == "bradley_terry"
+    actual = (wmt15_strengths if is_weighted else by_method(wmt15))[task, method]
     assert actual.keys() == official.keys()
     ours, theirs = ([scores[name] for name in sorted(official)] for scores in (actual, official))
     assert pearsonr(ours, theirs).statistic >= 0.99
     assert spearmanr(ours, theirs).statistic >= LEAST_SPEARMAN.get((task, method), 0.98)
+
+
+@pytest.mark.parametrize("task", WMT15_PAIRS)
+def test_weights_of_judges_change_little_of_wmt15(wmt15: Built, shared_data, task):
+    official = official_scores(shared_data, task)
+    actual = by_method(wmt15)[task, "bradley_terry"]
+    ours, theirs = ([scores[name] for name in sorted(official)] for scores in (actual, official))
+    assert pearsonr(ours, theirs).statistic >= 0.98
+    assert spearmanr(ours, theirs).statistic >= 0.92
 
 
 def test_dominance_sums_to_zero_in_every_segment_of_wmt15(wmt15: Built):
