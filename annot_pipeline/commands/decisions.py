@@ -16,7 +16,7 @@ from annot_pipeline.audit.arrived_exports import arrived_exports
 from annot_pipeline.audit.verify.rebuild import other_code
 from annot_pipeline.commands.prune import WAITING, renew_catalog, writing
 from annot_pipeline.commands.publish import Publication, publish
-from annot_pipeline.commands.release_list import list_releases
+from annot_pipeline.commands.release_list import list_releases, typed_with_settings
 from annot_pipeline.commands.release_manifest import changed_settings, changes_since, trend_to
 from annot_pipeline.commands.release_pages import write_restored_pages
 from annot_pipeline.config import LoadedCampaign
@@ -25,7 +25,7 @@ from annot_pipeline.gates import Decision, GateResult, standing_decision
 from annot_pipeline.runtime.parent import refuse_overtaken
 from annot_pipeline.stages.build import STAGES, Build, Progress, check_one_build
 from annot_pipeline.stages.ingest.metrics import ExportMetrics
-from annot_pipeline.storage.candidates import SHORT, Candidates, failed_gates
+from annot_pipeline.storage.candidates import SHORT, Candidates, candidate_steps, failed_gates
 from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.keys import refuse_other_key
 from annot_pipeline.storage.manifest import files_of, written_in
@@ -138,7 +138,7 @@ def _refuse_outdated(build: Build, candidate: Release) -> None:
             f"{name} was {was}, now {now}" for name, was, now in map(setting_in_words, changes)
         ]
         differing = (
-            ("settings", settings, "set them back in campaign.yaml, or with --set"),
+            ("settings", settings, _with_settings_of(candidate, campaign)),
             ("code", other_code(candidate), "install the versions of then"),
         )
         problems += [
@@ -151,11 +151,20 @@ def _refuse_outdated(build: Build, candidate: Release) -> None:
     except StoreError:
         what = f"it follows {parent or 'no release'}; the newest is {newest and newest.version}"
         problems.append(Problem("release before", what))
+    if len({problem.where for problem in problems}) > 1:  # no step alone would do
+        problems = [replace(problem, do="") for problem in problems]
     if problems:
         do = f"annot build {campaign.typed} --candidate makes one of what is there now"
         short = manifest["candidate"]["run"][:SHORT]
         title = f"candidate {short} is not what a build would make now: nothing was published"
         raise StoreError(title, [*problems, Problem("", "it is out of date", do=do)])
+
+
+def _with_settings_of(candidate: Release, campaign: LoadedCampaign) -> str:
+    """Return the command that publishes a candidate with its settings, or what to do instead."""
+    if (typed := typed_with_settings(campaign, candidate.manifest)) is None:
+        return "set them back in campaign.yaml"
+    return "".join(candidate_steps(candidate.manifest, typed)[-1:])
 
 
 def _check_accepted(accept: Sequence[str], failed: dict[str, GateResult]) -> None:

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
+from annot_pipeline.commands.release_manifest import changed_settings
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import StoreError
 from annot_pipeline.storage.candidates import Candidates
 from annot_pipeline.storage.forgotten import forgotten_releases, read_forgotten
 from annot_pipeline.storage.pins import read_pins
 from annot_pipeline.storage.releases import Releases
+
+HIDDEN = ("sources", "judges", "privacy")
+"""Sections of settings that are not published as they are."""
+PLAIN = (str, int, float)
+
+
+def typed_with_settings(campaign: LoadedCampaign, manifest: Mapping[str, Any]) -> str | None:
+    """Return the campaign as typed with settings of a manifest; None: campaign.yaml has them."""
+    changes = changed_settings(campaign, manifest)
+    then = {row["path"]: f"{row['path']}={json.dumps(row['old'])}" for row in changes}
+    others = [each for each in campaign.sets if each.partition("=")[0] not in then]
+    if any(row["path"].startswith(HIDDEN) or not isinstance(row["old"], PLAIN) for row in changes):
+        return None
+    return replace(campaign, sets=(*others, *then.values())).typed
 
 
 def list_releases(campaign: LoadedCampaign) -> dict[str, Any]:
@@ -50,5 +69,6 @@ def list_releases(campaign: LoadedCampaign) -> dict[str, Any]:
         {name: getattr(person, name) for name in ("at", "by", "because", "finished")}
         for person in read_forgotten(campaign.store)
     ]
-    candidates = [*Candidates(campaign.store, campaign.typed).listed([None, *versions][-1])]
+    listed = Candidates(campaign.store, campaign.typed).listed
+    candidates = [*listed([None, *versions][-1], partial(typed_with_settings, campaign))]
     return {"releases": rows, "candidates": candidates, "forgotten": people, "rolled_back": problem}

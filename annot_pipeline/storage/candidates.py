@@ -7,7 +7,7 @@ being the one that it would get. No reader of gold sees it.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from annot_pipeline.gates.gate import GateResult
 from annot_pipeline.storage.gold_folder import Fill, GoldFolder
 from annot_pipeline.storage.release import Release
 
+Typed = Callable[[Mapping[str, Any]], str | None] | None
 CANDIDATES = "candidates"
 CANDIDATE = "candidate"
 """What commands take in the place of a version: the newest candidate."""
@@ -86,10 +87,11 @@ class Candidates:
         release = gold.release(version, gold.manifest(version, None), self.typed)
         return replace(release, version=CANDIDATE)
 
-    def listed(self, newest: str | None = None) -> Iterator[dict[str, Any]]:
+    def listed(self, newest: str | None = None, typed: Typed = None) -> Iterator[dict[str, Any]]:
         """Yield each candidate, oldest first, with commands.
 
         Only that of the ``newest`` release can be published; None: there is no release yet.
+        ``typed`` gives the campaign with the settings of a manifest, where they are others now.
         """
         for run in self.runs():
             gold = GoldFolder(self.folder / run)
@@ -101,7 +103,8 @@ class Candidates:
                 yield row | {"do": f"{error.title}: delete its folder"}
                 continue
             row["parent"] = manifest["parent"] and manifest["parent"]["version"]
-            steps = candidate_steps(manifest, self.typed, run[:SHORT])
+            campaign = (typed and typed(manifest)) or self.typed
+            steps = candidate_steps(manifest, campaign, run[:SHORT])
             steps = steps if row["parent"] == newest else steps[: row["parent"] is not None]
             yield row | {"do": "; ".join(steps), "created_at": manifest["created_at"]}
 

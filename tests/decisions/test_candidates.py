@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,14 @@ import yaml
 
 from annot_pipeline import load_gold
 from annot_pipeline.cli import main
+from annot_pipeline.commands import decisions
 from annot_pipeline.commands.build import build_release
 from annot_pipeline.commands.decisions import publish_candidate, roll_back
 from annot_pipeline.commands.prune import prune
 from annot_pipeline.commands.release_list import list_releases
 from annot_pipeline.commands.status import status
 from annot_pipeline.config.campaign_file import load_campaign
-from annot_pipeline.errors import ConfigError, GateError, StoreError
+from annot_pipeline.errors import ConfigError, GateError, Problem, StoreError
 from annot_pipeline.storage.candidates import CANDIDATES, MOST, Candidates
 from annot_pipeline.storage.exclusions import ALL_NOTE
 from annot_pipeline.storage.files import atomic_directory, file_sha256
@@ -143,6 +145,29 @@ def test_only_one_of_several_exports_of_a_source_gets_the_whole_line(campaign):
     error = str(stopped(campaign))
     assert error.count("add to its source: exclude: [{digest") == 1
     assert error.count("add to its source: {digest") == 1
+
+
+@pytest.mark.slow
+def test_an_export_that_a_release_has_is_named_where_a_gate_names_its_judges(tmp_path):
+    """A release of other settings, which let the export pass, has read it."""
+    rows = [(i, j, "ab"[(i + (i + 7 * j) % 9 // 8) % 2]) for i in range(80) for j in range(4)]
+    good = "item,judge,label\n" + "".join(f"i{i},w{j},{label}\n" for i, j, label in rows)
+    flood = "item,judge,label\n" + "".join(f"i{i},w9,a\n" for i in range(80))
+    build(tmp_path, {"a.csv": good, "b.csv": flood})
+    settings = SETTINGS | {"gates": {"careless_judges": {"error": 0.0}}}
+    (tmp_path / "campaign.yaml").write_text(json.dumps(settings))
+    error = str(stopped(tmp_path))
+    assert "exports/b.csv: most rows are by judges whom a failed gate names" in error
+    assert error.count("add to its source: exclude: [{digest") == 1
+    document = status(load_campaign(tmp_path))
+    assert list(document["candidate"]["exclude"]) == ["exports/b.csv"]
+    # who copies all lines of a night that is stopped must not exclude the nights before
+    (tmp_path / "exports" / "c.csv").write_text(MORE)
+    error = str(stopped(tmp_path))
+    assert re.findall(r"exports/.\.csv: (?:new|most) .*", error) == [
+        "exports/c.csv: new or changed since v0001"
+    ]
+    assert ALL_NOTE not in error
 
 
 @pytest.mark.slow
@@ -280,7 +305,7 @@ def test_nobody_can_accept_that_the_release_itself_is_wrong(candidate_campaign, 
 
 
 @pytest.mark.slow
-def test_a_candidate_of_other_settings_is_refused_with_these(campaign):
+def test_a_candidate_of_other_settings_is_published_by_the_command_that_is_named(campaign):
     stopped(campaign)
     settings = json.loads((campaign / "campaign.yaml").read_text())
     (campaign / "campaign.yaml").write_text(json.dumps(settings | {"seed": 5}))
@@ -289,7 +314,55 @@ def test_a_candidate_of_other_settings_is_refused_with_these(campaign):
     [problem, last] = error.value.problems
     assert (problem.where, problem.what) == ("settings", "seed was 17, now 5")
     assert last.do.startswith(f"annot build {campaign} --candidate")
-    assert problem.do == "set them back in campaign.yaml, or with --set"
+    assert main(shlex.split(problem.do.replace("...", "looked at"))[1:]) == 0
+    assert Releases(campaign / "gold").get().manifest["settings"]["seed"] == 17
+
+
+def test_the_list_names_the_settings_that_a_candidate_takes(candidate_campaign):
+    """Its command was refused, as the candidate is not what a build of campaign.yaml would make."""
+    [row] = list_releases(load_campaign(candidate_campaign))["candidates"]
+    assert "--set" not in row["do"]
+    [row] = list_releases(load_campaign(candidate_campaign, sets=["seed=5"]))["candidates"]
+    assert "annot publish" in row["do"]
+    assert row["do"].count("--set seed=17") == row["do"].count("annot ")
+
+
+def test_a_command_that_is_named_has_one_value_a_setting_and_can_work(
+    candidate_campaign, monkeypatch
+):
+    """No setting makes a candidate that follows an older release one of now."""
+    loaded = load_campaign(candidate_campaign, sets=["seed=5"])
+
+    def refused() -> list[Problem]:
+        with pytest.raises(StoreError) as error:
+            publish_candidate(
+                loaded, "latest", ["unseen_judges"], because="seen", by="ann", progress=silent
+            )
+        return list(error.value.problems)
+
+    words = shlex.split(refused()[0].do)
+    assert [word for word in words if word.startswith("seed=")] == ["seed=17"]
+
+    def overtaken(*_: object) -> None:
+        raise StoreError("overtaken")
+
+    monkeypatch.setattr(decisions, "refuse_overtaken", overtaken)
+    settings, base, last = refused()
+    assert (settings.where, settings.do) == ("settings", "")
+    assert (base.where, base.do) == ("release before", "")
+    assert last.do.startswith("annot build ")
+    assert " --candidate makes one of what is there now" in last.do
+
+
+@pytest.mark.slow
+def test_settings_that_no_option_gives_back_are_to_be_set_by_hand(campaign):
+    stopped(campaign)
+    settings = json.loads((campaign / "campaign.yaml").read_text())
+    settings["sources"][0]["where"] = [{"column": "item", "in": ["i1", "i2"]}]
+    (campaign / "campaign.yaml").write_text(json.dumps(settings))
+    with pytest.raises(StoreError) as error:
+        accept(campaign, "unseen_judges")
+    assert error.value.problems[0].do == "set them back in campaign.yaml"
 
 
 def test_a_candidate_of_exports_that_are_gone_or_changed_is_refused(candidate_campaign):
