@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ from annot_pipeline.errors import (
     first_of,
 )
 from annot_pipeline.gates import GateResult, standing_decision
+from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.runtime.parent import refuse_overtaken
 from annot_pipeline.stages.build import STAGES, Build, Planned, StageRun, check_one_build
 from annot_pipeline.stages.gold.compare import forgotten_judges
@@ -71,6 +73,8 @@ from annot_pipeline.storage.tables import (
 
 READ_FOR_LINES = 2 << 20
 """Bytes of an export that is read for the line numbers in the report; rows of others have none."""
+MOSTLY = 0.5
+"""Share of the rows of an export above which it is named beside a gate that names their judges."""
 EMPTY = "nothing_used"
 """The gate that fails where no judgment counts: there is nothing to look at."""
 
@@ -312,10 +316,12 @@ def _with_candidate(draft: _Draft, failed: GateError, *, keep: bool) -> GateErro
         return failed
     do = "; ".join(candidate_steps(candidate.manifest, build.campaign.typed))
     do = do or f"open {candidate.folder / 'report.html'}"
-    lines = exclusions_since(build.campaign, draft.parent, candidate)
-    since = f"new or changed since {draft.parent.version}" if draft.parent else ""
+    lines, parent = exclusions_since(build.campaign, draft.parent, candidate), draft.parent
+    what = "most rows are by judges whom a failed gate names"
+    if parent and _new_exports(build.campaign, parent, candidate):
+        what = f"new or changed since {parent.version}"
     failed.problems += (
-        *(Problem(name, since, do=f"to build without it, add to its source: {line}")
+        *(Problem(name, what, do=f"to build without it, add to its source: {line}")
           for name, line in [*lines.items()][:SHOWN_VALUES]),
         Problem("candidate", f"the tables are in {candidate.folder}", do=do),
     )  # fmt: skip
@@ -325,20 +331,50 @@ def _with_candidate(draft: _Draft, failed: GateError, *, keep: bool) -> GateErro
 def exclusions_since(
     campaign: LoadedCampaign, parent: Release | None, candidate: Release
 ) -> dict[str, str]:
-    """Return by name the lines that exclude exports that the release before does not have.
+    """Return by name the lines that exclude exports that may have failed a build.
 
-    Exports that only lost forgotten people are not among them.
+    They are those that the release before does not have; without any, those mostly by judges whom
+    a failed gate names: a release of other settings may have read them.
     """
     if parent is None:
         return {}
-    published = {source_digest(source) for source in parent.manifest["sources"]}
-    new, same = new_exports(parent.manifest, candidate.manifest), exports_among(campaign, published)
-    lines = exclusions(campaign, {n: digest for n, digest in new.items() if n not in same})
+    new = _new_exports(campaign, parent, candidate)
+    lines = exclusions(campaign, new or _exports_of_judges(candidate))
     n_exports = sum(source["kind"] == "judgments" for source in candidate.manifest["sources"])
     # without the latest export the one before is read
     has_others = any(source.files == "latest" for source in campaign.settings.sources)
     note = f"  {ALL_NOTE}" if len(lines) == n_exports and not has_others else ""
     return {name: f"{line}{note}" for name, line in lines.items()}
+
+
+def _new_exports(campaign: LoadedCampaign, parent: Release, candidate: Release) -> dict[str, str]:
+    """Return digests by name of new exports, but for those that only lost forgotten people."""
+    published = {source_digest(source) for source in parent.manifest["sources"]}
+    new, same = new_exports(parent.manifest, candidate.manifest), exports_among(campaign, published)
+    return {name: digest for name, digest in new.items() if name not in same}
+
+
+def _exports_of_judges(candidate: Release) -> dict[str, str]:
+    """Return digests by name of exports that are mostly by judges whom a failed gate names."""
+    facts = candidate.manifest["facts"]
+    failed = {c["name"] for c in candidate.manifest["checks"] if c["level"] == "error"}
+    by_test, suspected = facts["failed_judges"].values(), [facts["suspected_judges"]]
+    groups_by_gate = {
+        "judges_failed": by_test,
+        "failed_labels": by_test,
+        "careless_judges": facts["careless_judges"].values(),
+        "suspected_labels": suspected,
+        "doubtful_items": suspected,
+    }
+    groups = chain.from_iterable(groups_by_gate[gate] for gate in failed & groups_by_gate.keys())
+    names = {*chain.from_iterable(groups)}
+    lineage = candidate.table("lineage") if names else GOLD["lineage"].empty()
+    are_theirs = is_in(lineage["judge"], names)
+    rows = pa.table({"file": lineage["source_file"], "share": are_theirs}).group_by("file")
+    shares = rows.aggregate([("share", "mean")]).to_pylist()
+    files = {row["file"] for row in shares if row["share_mean"] > MOSTLY}
+    sources = candidate.manifest["sources"]
+    return {source["name"]: source_digest(source) for source in sources if source["name"] in files}
 
 
 def _accepted(draft: _Draft, releases: Releases) -> Publication | None:
