@@ -20,6 +20,7 @@ from annot_pipeline.contracts import GOLD
 from annot_pipeline.contracts.name_key import WORD
 from annot_pipeline.errors import ConfigError, GateError, shorten
 from annot_pipeline.gates.measures import published_names
+from annot_pipeline.stages.gold import published_names as published_names_module
 from annot_pipeline.stages.gold.metrics import ReleaseMetrics
 from annot_pipeline.stages.gold.published_names import PublishedNames, own_words, prose_words
 from annot_pipeline.stages.shared.name_search import (
@@ -356,6 +357,13 @@ def test_all_words_of_a_release_are_our_own_or_the_campaigns(full_release: Relea
 def test_words_that_are_not_searched_are_those_of_published_sentences():
     common = {"expert", "duplicate", "median"}
     assert prose_words([*AUTHORS, *common, "Anna", ""]) == common
+
+
+def test_names_that_code_alone_cites_are_no_words_of_ours():
+    package = Path(published_names_module.__file__).parents[2]
+    code = "".join(path.read_text("utf-8") for path in (package / "methods").rglob("*.py"))
+    assert {"Graham", "Carpenter"} <= set(WORD.findall(code))
+    assert own_words(["Graham", "carpenter", "Expert", ""]) == {"expert"}
 
 
 MAPPINGS: dict[str, Any] = {

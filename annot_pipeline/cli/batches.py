@@ -107,8 +107,8 @@ def run_plan(arguments: argparse.Namespace) -> int:
     from annot_pipeline.commands.plan import PlanParams, plan_assumed, plan_release
 
     names = "judges segments per_output systems power difference price"
-    given = {name: value for name, value in chosen(arguments, names).items() if value is not None}
-    params = PlanParams(**given)
+    options = chosen(arguments, names).items()
+    params = PlanParams(**{name: value for name, value in options if value is not None})
     if arguments.assume is not None:
         document = plan_assumed(arguments.assume, params)
     elif arguments.campaign is None:

@@ -88,9 +88,8 @@ class Faults:
         problems = []
         for kind, (rows, values, own_allowed) in self.by_kind.items():
             what, allowed, do = KINDS[kind]
-            found = tuple(dict.fromkeys(values))
-            where = self._rows(sorted(rows))
-            problems.append(Problem(where, what, own_allowed or allowed, do, found))
+            where, cells = self._rows(sorted(rows)), tuple(dict.fromkeys(values))
+            problems.append(Problem(where, what, own_allowed or allowed, do, cells))
         if problems:
             raise InputError(f"{self.name}: not scored", problems)
 

@@ -212,10 +212,10 @@ def test_criteria_in_a_column_are_offered_as_questions_first(tmp_path: Path) -> 
 def test_a_time_is_no_part_of_what_was_judged(tmp_path: Path) -> None:
     """Some vote again on a statement, whose number is that of a conversation."""
     draw, rows, time = random.Random(18), [], 1_728_978_601_476
-    for place in range(40 * 3 * 12):
+    for cell in range(40 * 3 * 12):
         for _ in range((draw.random() < 0.7) * (1 + (draw.random() < 0.06))):
             time += draw.choice((0, 0, 900, 5000))
-            rows.append((place // 12 % 3, place // 36, place % 12, draw.randint(-1, 1), time))
+            rows.append((cell // 12 % 3, cell // 36, cell % 12, draw.randint(-1, 1), time))
     path = written(tmp_path, "zid,pid,tid,vote,created", rows)
     assert asked(path).options[0].by_role == {"item": ("tid", "zid")}
 

@@ -62,11 +62,11 @@ def _words_among(
     """Return names that are words of files; only files that hold one anywhere are parsed."""
     described = (column.description for table in GOLD.values() for column in table.columns)
     sought = {name.lower() for name in names}
-    left = sought.difference(*map(words_in, described))
+    not_ours = sought.difference(*map(words_in, described))
     for path in chain(sql_folder().rglob("*.sql"), *map(_PACKAGE.glob, files)):
-        if left and not left.isdisjoint(_all_words(path)):
-            left = left.difference(*map(words_in, _published_texts(path)))
-    return sought - left
+        if not_ours and not not_ours.isdisjoint(_all_words(path)):
+            not_ours = not_ours.difference(*map(words_in, _published_texts(path)))
+    return sought - not_ours
 
 
 @cache
