@@ -12,6 +12,15 @@ from annot_pipeline.cli.status import excluded_lines, problem_lines
 from annot_pipeline.errors import ConfigError, Problem, counted
 from annot_pipeline.storage.pointer import number
 
+EXPORTS = {
+    "error": "exports cannot be compared with those of {}",
+    "changed": "exports changed since {}",
+    "new": "exports new since {}",
+    "gone": "exports gone since {}",
+    "dropped": "exports that a rollback dropped, and that builds refuse: correct or exclude them",
+    "not_compared": "exports not compared with {}, as the key of their digests is needed",
+}
+"""How the exports on disk differ from those of a release."""
 CANDIDATE = "run created_at=created parent kept bytes do"
 BY_HAND = (
     "these excluded exports have rows of the person: with these rows removed they stay excluded; "
@@ -174,7 +183,15 @@ def _pruned(document: Document, campaign: str) -> Iterator[str]:
     if not removed:
         n = sum(not row["newest"] for row in stay)
         yield f"no release goes: {f'{n:,} older, all pinned' if n else 'none is older'}"
-    yield from fields(document, "struck_off gone_gold archive bytes=bytes_freed")
+    names = {
+        "struck_off": "removed from the list, as their folders do not exist",
+        "gone_gold": "removed from the list, as it does not exist",
+        "archive.kept": "archived exports that stay",
+        "archive.removed": f"archived exports {would}removed",
+        "archive.bytes": "  bytes of these",
+        "bytes": f"bytes {would}freed",
+    }
+    yield from fields(document, names)
     yield "next: the same without --dry-run" if would else f"next: annot verify {campaign}"
 
 
@@ -204,9 +221,8 @@ def _verified(document: Document, campaign: str) -> Iterator[str]:
     checked = f"{document['files']:,} files, {document['bytes']:,} bytes checked"
     yield f"{checked}; findings: {n:,}" if n else f"{checked}: all as published"
     exports = document["exports"] or {}
-    kinds = [kind for kind in exports if kind != "release"]
-    against = f"(against {exports.get('release')})"
-    yield from fields(exports, {k: f"exports {k.replace('_', ' ')} {against}" for k in kinds})
+    names_of_exports = {name: text.format(exports.get("release")) for name, text in EXPORTS.items()}
+    yield from fields(exports, names_of_exports)
     if not n and any(exports.get(kind) for kind in ("changed", "new", "gone", "dropped")):
         yield f"next: annot {'status' if exports['dropped'] else 'build'} {campaign}"
     elif not n and document["rebuilt"] is None:

@@ -9,14 +9,34 @@ from collections.abc import Iterator
 from annot_pipeline.cli.common import Document, check_output, load, say, show, typed
 from annot_pipeline.cli.render import at, fields, table
 
+NAMES = {
+    "accuracy": "accuracy",
+    "expected_accuracy": "expected accuracy",
+    "log_loss": "log loss, nats",
+    "kl": "KL from gold, nats",
+    "brier": "Brier score, 0 to 2",
+    "log_loss_label": "log loss of label",
+    "entropy": "entropy of gold",
+}
 MOST = 25
 """Tasks, and classes, that get a line; --json has all."""
-COVERAGE = (
-    "form.says=read_as gold_column rows matched gold_items unknown_items gold_without_prediction "
-    "unknown_tasks other_tasks not_rows form.classes_without_column=classes_taken_as_0 "
-    "form.ignored=ignored_columns"
-)
-OF_ITEMS = ("n_normalized", "n_unknown_class", "n_tied", "n_floored", "n_adjudicated")
+COVERAGE = {
+    "form.says": "read as", "gold_column": "gold, of label_distributions", "rows": "rows",
+    "matched": "items of gold with a prediction", "gold_items": "items of gold",
+    "unknown_items": "  rows left out, items that gold does not have",
+    "gold_without_prediction": "  items of gold left out, without a prediction",
+    "unknown_tasks": "  rows left out, tasks that gold does not have",
+    "other_tasks": "  rows left out, of other tasks", "not_rows": "  not rows",
+    "form.classes_without_column": "  classes without a column, taken as 0",
+    "form.ignored": "  ignored columns",
+}  # fmt: skip
+OF_ITEMS = {
+    "n_normalized": "  items whose probabilities were divided by their sum",
+    "n_unknown_class": "  items with a class that gold does not have, counted as wrong",
+    "n_tied": "  items with several classes of the highest probability: the first counts",
+    "n_floored": "  items with a probability raised to {floor:g}",
+    "n_adjudicated": "  items that an expert decided",
+}
 ON_KNOWN = "scored on items whose class is known, by truth or an expert: not on gold's labels"
 ON_GOLD = (
     "scored on gold, which was inferred: where gold is wrong, a model that is right counts as "
@@ -78,7 +98,8 @@ def _lines(document: Document) -> Iterator[str]:
     yield f"{document['campaign']} {document['release']}, {document['predictions']}"
     yield from fields(document, COVERAGE)
     counts = {name: sum(task[name] for task in tasks) or None for name in OF_ITEMS}
-    yield from fields(counts, {n: n.replace("n_", "items ").replace("_", " ") for n in OF_ITEMS})
+    headings = {name: text.format(floor=document["floor"]) for name, text in OF_ITEMS.items()}
+    yield from fields(counts, headings)
     part = tasks[0] if len(tasks) == 1 else document["micro"]
     yield from table(f"{part['n_items']:,} items", _figures(part), FIGURES)
     modes = {task["scored_on"] for task in tasks}
@@ -109,7 +130,6 @@ def _figures(part: Document) -> list[Document]:
              "prevalence": "baselines.prevalence.{}.value", "model": "figures.{}.value",
              "from": "figures.{}.ci_low", "to": "figures.{}.ci_high"}  # fmt: skip
     return [
-        {"figure": name.replace("_", " ")}
-        | {key: at(part, path.format(name)) for key, path in paths.items()}
-        for name in part["figures"]
+        {"figure": title} | {key: at(part, path.format(name)) for key, path in paths.items()}
+        for name, title in NAMES.items()
     ]

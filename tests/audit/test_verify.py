@@ -66,7 +66,7 @@ def test_exports_that_differ_from_those_of_a_release_are_listed_and_no_finding(c
     assert exports() == {"new": ["exports/z.csv"], "changed": names[:1], "gone": names[1:]}
     assert main(["verify", str(campaign)]) == 0
     text = capsys.readouterr().out
-    assert f"exports changed (against v0002): {names[0]}\n" in text
+    assert f"exports changed since v0002: {names[0]}\n" in text
     assert "next: annot build" in text
 
 

@@ -126,7 +126,7 @@ def test_ignored_columns_are_named(publish, folder, capsys):
     publish(MOOD)
     (folder / "model.csv").write_text(model().replace("\n", ",x\n").replace("no,x", "no,note", 1))
     assert main(["score", str(folder), str(folder / "model.csv")]) == 0
-    assert "\nignored columns: note\n" in capsys.readouterr().out
+    assert "  ignored columns: note\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

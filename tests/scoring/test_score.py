@@ -14,6 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from annot_pipeline.cli import main
+from annot_pipeline.cli.score import NAMES
+from annot_pipeline.methods.labels.prediction_scores import FIGURES
 from tests.scoring.conftest import TWO_TASKS
 
 ONE = {"mood": TWO_TASKS["mood"]}
@@ -256,13 +258,17 @@ def test_names_left_out_are_counted_whole(publish, folder, capsys):
     assert main(["score", str(folder), str(folder / "m.csv")]) == 0
     out = capsys.readouterr().out
     missing = "n 781; first x0, x1, x2, x3, x4"
-    assert f"unknown items: {missing}\n" in out
+    assert f"  rows left out, items that gold does not have: {missing}\n" in out
 
 
 def test_classes_of_tasks_that_the_file_is_not_about_are_not_missed(publish, scored):
     publish(TWO_TASKS)
     actual = scored("m.csv", "task,item,p_yes,p_no\nmood,a,1,0\n")[1]
     assert actual["form"]["classes_without_column"] == []
+
+
+def test_every_figure_has_a_name():
+    assert tuple(NAMES) == FIGURES
 
 
 # --- scores of items -------------------------------------------------------------------------
@@ -297,4 +303,4 @@ def test_the_terminal_says_what_was_done_to_probabilities(publish, folder, capsy
     publish(ONE)
     (folder / "m.csv").write_text("item,yes,no\na,1,0\nb,0,1\nc,0.03,0.97\n")
     assert main(["score", str(folder), str(folder / "m.csv"), "--floor", "0.001"]) == 0
-    assert "items floored: 2\n" in capsys.readouterr().out
+    assert "  items with a probability raised to 0.001: 2\n" in capsys.readouterr().out
