@@ -158,3 +158,26 @@ def test_changes_of_several_tasks_add_up(build_campaign, sizes):
         "new_judgments": 5, "corrected_judgments": 1, "withdrawn_judgments": 4,
         "new_labels": 2, "changed_labels": 1, "removed_labels": 2,
     }  # fmt: skip
+
+
+def test_groups_of_tasks_are_compared_as_all_at_once(build_campaign, stage_campaign):
+    """One task is gone, one is new, and in one a new export turns the scale of the same judges."""
+    chance = random.Random(1)
+
+    def rows(tasks, direction, start=0):
+        return [f"{task},{task}{start + n},{judge},{direction * n + chance.gauss(0, 1):.3f}\n"
+                for task in tasks for n in range(12) for judge in "abcdef"]  # fmt: skip
+
+    head, old, new = "task,item,judge,score\n", rows(["d", "e", "gone"], 5), rows(["d", "f"], -5, 12)
+    exports = {"old.csv": head + "".join(old[:144]), "new.csv": head + "".join(new)}
+    fields = {name: name for name in ("task", "item", "judge", "score")}
+    sources = [{"path": "exports/*.csv", "format": "csv", "fields": fields}]
+    build_campaign({"old.csv": head + "".join(old)}, sources=sources)
+    facts, at_once = (
+        stage_campaign(exports, sources=sources, sizes=JobSizes(80, 1, 1, compared_rows=most))
+        .metrics("compare_releases") for most in (10, 10**6)
+    )  # fmt: skip
+    assert facts == at_once
+    assert [row["task"] for row in facts["vanished_judgments"]] == ["d", "e", "gone"]
+    assert [row["vanished"] for row in facts["vanished_judgments"]] == [0, 0, 72]
+    assert {row["name"] for row in facts["shifted_exports"]} == {"d exports/new.csv"}

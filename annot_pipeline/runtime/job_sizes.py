@@ -30,7 +30,7 @@ class JobSizes:
         Maximum number of bytes of an export that one job reads, of formats that have pieces.
     compared_rows
         Maximum number of rows of lineage, before and now, that are compared at once; 10 million
-        would need 4 GB.
+        need 4 GB.
     result_rows
         Number of rows of a stage's result beyond which DuckDB is restarted after the stage, to
         release its memory.
@@ -41,7 +41,7 @@ class JobSizes:
     end_one_in: int = 4
     task_judgments: int = 500_000
     export_bytes: int = 64 << 20
-    compared_rows: int = 4_000_000
+    compared_rows: int = 2_000_000
     result_rows: int = 100_000
 
     def chunks(self, sizes: Iterable[tuple[str, int]]) -> Iterator[list[str]]:

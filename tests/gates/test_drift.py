@@ -277,7 +277,7 @@ def test_the_drift_of_models_asks_for_no_judgments_of_people(build_campaign, mon
     monkeypatch.setattr(compare, "_released", logged)
     built = build_campaign({"a.csv": export(4, lambda n: "ab"[n % 2])})
     assert asked.count("labels") == 3, "changes, what vanished, whom to doubt"
-    assert asked.count("judgments") == 2, "what vanished of tasks, and all that exports are asked"
+    assert asked.count("judgments") == 1, "what is asked of groups of tasks"
     assert built.rows("model_drift") == []
 
 

@@ -6,9 +6,10 @@ The gates look at what has changed since the newest release more than chance all
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from annot_pipeline.methods.numerics.intervals import Changes, change_intervals
 from annot_pipeline.methods.numerics.shares import Z, wilson_interval
 from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.indexing import is_in
+from annot_pipeline.runtime.job_sizes import JobSizes
 from annot_pipeline.runtime.partitions import InputPartition, input_partitions
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.stages.gold.metrics import (
@@ -37,7 +39,12 @@ from annot_pipeline.storage.manifest_changes import source_digest
 from annot_pipeline.storage.queries import Tasks
 from annot_pipeline.storage.releases import Release, Releases
 from annot_pipeline.storage.source_digests import SourceDigests
-from annot_pipeline.storage.tables import StoredTable, read_verified, verify_table
+from annot_pipeline.storage.tables import (
+    StoredTable,
+    read_verified,
+    read_verified_groups,
+    verify_table,
+)
 
 CHANCE_CORRECTED = re.compile("kappa|alpha|spearman")
 """Statistics of agreement that do not rise with the number of items of one class."""
@@ -171,14 +178,11 @@ COMPARED = {
 """Queries, with the table that each compares with that of the newest release."""
 
 VANISHED = "vanished_judgments"
-"""What is asked of a partition at a time: of all judgments at once it would hold every id."""
-
-
 BETWEEN_EXPORTS = ("shifted_exports", "unlike_exports")
-SINCE_RELEASE = ("vanished_by_export", "corrected_judgments", "changed_audits")
-"""What is asked of tasks that changed alone, where there is a release, or several exports; the
-second, where there is a release."""
-RELEASED = ("released", "released_lineage")
+SINCE_RELEASE = (VANISHED, "vanished_by_export", "corrected_judgments", "changed_audits")
+"""What is asked of tasks that changed alone, some at a time: the first where there is a release, or
+several exports; the second where there is a release."""
+RELEASED = ("released", "released_labels", "released_lineage")
 NOTHING = pa.table({"task": pa.array([], TEXT)})
 """What has changed since no release."""
 
@@ -195,28 +199,8 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
         return context.queries.table(f"audit/{query}", inputs)
 
     changes = {changed: compare(changed, table) for changed, table in COMPARED.items()}
-    votes = {
-        "released": _released(release, "judgments"), "released_labels": _released(release, "labels")
-    }  # fmt: skip
-    changed, gone = _changed_partitions(context, release, votes)
-    tasks = _among([*gone, *(task for part in changed for task in part.tasks)])
-    sides = _sides(release, changed)
-    sides["excluded"] = _not_missed(context, release, tasks)
-    parts = [(part.files["lineage"], part.tasks) for part in changed]
-    vanished = [
-        context.queries.table(
-            f"audit/{VANISHED}", {**sides, **votes, "lineage": lineage},
-            tasks=_among(names), filtered=tuple(votes),
-        )
-        for lineage, names in [(GOLD["lineage"].empty(), gone), *parts] if release
-    ]  # fmt: skip
-    changes[VANISHED] = pa.concat_tables(vanished or [NOTHING]).sort_by("task")
-    files = read_verified(context.inputs["lineage"], ["source_file"])["source_file"].unique()
-    between = BETWEEN_EXPORTS if release or len(files) > 1 else ()
-    by_export = {
-        query: context.queries.table(f"audit/{query}", sides, tasks=tasks, filtered=RELEASED)
-        for query in ("copied_answers", *between, *(SINCE_RELEASE if release else ()))
-    }
+    by_export = _ask_of_groups(context, release)
+    changes[VANISHED] = by_export.get(VANISHED, NOTHING).sort_by("task")
     rows = {query: table.to_pylist() for query, table in by_export.items()}
     one_sided = context.queries.table("audit/one_sided_judges", _inputs(context, "judgments"))
     measures = {"agreement_changes": agreement_changes, "prevalence_changes": prevalence_changes}
@@ -228,7 +212,8 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
     quality = context.campaign.settings.quality.model_dump(mode="json")
     is_same_test = release is not None and release.manifest["settings"].get("quality") == quality
     reinstated = compare("reinstated_judges", "judges") if is_same_test else NOTHING
-    _, unlike = mean_changes(by_export["unlike_exports"], "source_file") if between else (None, [])
+    unlike = by_export.get("unlike_exports")
+    falls = mean_changes(unlike, "source_file")[1] if unlike else []
     metrics = ReleaseChangeMetrics(
         released_version=release.version if release else None,
         judges_have_other_names=release is not None and not _same_names(context, release),
@@ -243,14 +228,16 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
         doubtful_items=_doubtful(context, release) if release else [],
         vanished_judgments=changes[VANISHED].to_pylist(),
         vanished_by_export=rows.get("vanished_by_export", []),
-        shifted_exports=rows.get("shifted_exports", []),
-        copied_answers=rows["copied_answers"],
+        shifted_exports=sorted(
+            rows.get("shifted_exports", []), key=lambda row: (row["kind"], -abs(row["change"]))
+        ),
+        copied_answers=rows.get("copied_answers", []),
         one_sided_judges=one_sided["name"].to_pylist(),
         changed_audits=[row["name"] for row in rows.get("changed_audits", [])],
         dropped_exports=_dropped_exports(context, release) if release else [],
         corrected_judgments=rows.get("corrected_judgments", []),
         # falls of twice their intervals: one of hundreds of exports falls below one by chance
-        unlike_exports=[fall for fall in unlike if fall["low"] > 1.5 * fall["change"]],
+        unlike_exports=[fall for fall in falls if fall["low"] > 1.5 * fall["change"]],
     )
     return StageOutput(changes, metrics)
 
@@ -269,15 +256,68 @@ def _inputs(context: StageContext, *names: str) -> dict[str, StoredTable]:
     return {name: verify_table(context.inputs[name]) for name in names}
 
 
-def _among(tasks: Sequence[str]) -> Tasks:
+def _among(tasks: Iterable[str]) -> Tasks:
     names = sorted(tasks)
     return replace(Tasks.from_names(names, none=False), among=names)
 
 
+def _ask_of_groups(context: StageContext, release: Release | None) -> dict[str, pa.Table]:
+    """Return the rows of queries that look at one task at a time, of tasks that changed.
+
+    Asked at once they would hold every judgment: 3 GB of ten million.
+    """
+    files = {
+        name for group in read_verified_groups(context.inputs["lineage"], ["source_file"])
+        for name in group["source_file"].unique().to_pylist()
+    }  # fmt: skip
+    between = BETWEEN_EXPORTS if release or len(files) > 1 else ()
+    answers: dict[str, list[pa.Table]] = {
+        query: [] for query in ("copied_answers", *between, *(SINCE_RELEASE if release else ()))
+    }
+    votes = {
+        "released": _released(release, "judgments"), "released_labels": _released(release, "labels")
+    }  # fmt: skip
+    released = context.queries.table("audit/released_tasks", votes) if release else NOTHING
+    rows = {row["task"]: row["judgments"] for row in released.to_pylist()}
+    parts, gone = _changed_partitions(context, release, rows)
+    tasks = {first: part.tasks for first, part in parts.items()} | {task: [task] for task in gone}
+    sizes = {first: sum(rows.get(task, 0) for task in own) for first, own in tasks.items()}
+    for first, part in parts.items():
+        sizes[first] += part.files["lineage"].rows
+    exports = _gone_exports(context, release, _among(chain(*tasks.values())))
+    most = context.sizes.compared_rows
+    for group in JobSizes(most, most).chunk_tasks(sizes):
+        inputs = {**exports, **votes, "released_lineage": _released(release, "lineage")}
+        for name in ("judgments", "lineage"):
+            own = tuple(
+                f for first in group if first in parts for f in parts[first].files[name].files
+            )
+            inputs[name] = verify_table(StoredTable(own)) if own else GOLD[name].empty()
+        among = _among(chain(*(tasks[first] for first in group)))
+        for query, tables in answers.items():
+            tables.append(
+                context.queries.table(f"audit/{query}", inputs, tasks=among, filtered=RELEASED)
+            )
+    return {query: pa.concat_tables(tables) for query, tables in answers.items()}
+
+
 def _changed_partitions(
-    context: StageContext, release: Release | None, votes: Mapping[str, StoredTable | pa.Table]
-) -> tuple[list[InputPartition], list[str]]:
-    """Return partitions that the newest release was not made of, and its tasks that are in none."""
+    context: StageContext, release: Release | None, released: Collection[str]
+) -> tuple[dict[str, InputPartition], list[str]]:
+    """Return partitions that the newest release was not made of, and its tasks that are in none.
+
+    A row of the release that is in no partition that stayed as it was is in one that changed, if
+    its export is still read: so these tell which exports are gone.
+
+    Parameters
+    ----------
+    released
+        Tasks of the newest release.
+
+    Returns
+    -------
+        Partitions by their first task, and tasks.
+    """
     manifest = release.manifest if release else {"runs": []}
     files = {
         file
@@ -285,31 +325,12 @@ def _changed_partitions(
         for file in context.store.files_of_release(stage, name, manifest)
     }
     parts = input_partitions(context, "judgments", "lineage")
-    changed = [
-        part for part in parts
-        if any(file.sha256 not in files for table in part.files.values() for file in table.files)
-    ]  # fmt: skip
-    named = context.queries.table("audit/released_tasks", votes) if release else NOTHING
-    return changed, sorted({*named["task"].to_pylist()}.difference(*(p.tasks for p in parts)))
-
-
-def _sides(
-    release: Release | None, changed: Sequence[InputPartition]
-) -> dict[str, pa.Table | StoredTable]:
-    """Return judgments and lineage of partitions and of the newest release, and its exports.
-
-    A row of the release that is in no partition that stayed as it was is in one that changed, if
-    its export is still read: so these tell which exports are gone.
-    """
-    sources = pa.array(map(source_digest, release.manifest["sources"] if release else ()), TEXT)
-    sides: dict[str, pa.Table | StoredTable] = {
-        "released_exports": pa.table({"source_digest": sources})
-    }
-    for name, released in zip(("judgments", "lineage"), RELEASED, strict=True):
-        files = tuple(file for part in changed for file in part.files[name].files)
-        sides[name] = verify_table(StoredTable(files)) if files else GOLD[name].empty()
-        sides[released] = _released(release, name)
-    return sides
+    changed = {
+        part.tasks[0]: part for part in parts
+        if part.tasks
+        and any(file.sha256 not in files for table in part.files.values() for file in table.files)
+    }  # fmt: skip
+    return changed, sorted({*released}.difference(*(part.tasks for part in parts)))
 
 
 def _dropped_exports(context: StageContext, release: Release) -> list[str]:
@@ -334,21 +355,25 @@ def forgotten_judges(release: Release | None, store: Path, key: bytes) -> list[s
     return sorted({person.digest for person in people} | forgotten_among(names, people, key))
 
 
-def _not_missed(context: StageContext, release: Release | None, tasks: Tasks) -> pa.Table:
-    """Return judgments of tasks of the newest release that nobody misses.
+def _gone_exports(
+    context: StageContext, release: Release | None, tasks: Tasks
+) -> dict[str, pa.Table]:
+    """Return the exports of the newest release, and its judgments of tasks that nobody misses.
 
     They are those of exports that are excluded now, of rows that a changed ``where`` leaves out,
     and of people who are forgotten.
     """
+    sources = {source_digest(source) for source in release.manifest["sources"]} if release else ()
+    exports = {"released_exports": pa.table({"source_digest": pa.array(sorted(sources), TEXT)})}
+    if release is None:
+        return exports
     settings = context.campaign.settings
     forgotten = forgotten_judges(release, context.store.root, context.judge_key())
     exclusions = [exclusion.digest for source in settings.sources for exclusion in source.exclude]
-    if release is None:
-        return GOLD["lineage"].empty()
     digests = SourceDigests(context.store, settings)
     excluded = [
         name
-        for name in {source_digest(source) for source in release.manifest["sources"]}
+        for name in sources
         if any(d.startswith(e) for d in (name, digests.sha256(name) or "") for e in exclusions)
     ]
     inputs = {
@@ -357,7 +382,10 @@ def _not_missed(context: StageContext, release: Release | None, tasks: Tasks) ->
         "excluded": pa.table({"source_digest": pa.array(excluded, pa.string())}),
         "forgotten": pa.table({"judge": pa.array(forgotten, pa.string())}),
     }
-    return context.queries.table("audit/not_missed", inputs, tasks=tasks, filtered=("released",))
+    missed_by_none = context.queries.table(
+        "audit/not_missed", inputs, tasks=tasks, filtered=("released",)
+    )
+    return {**exports, "excluded": missed_by_none}
 
 
 def _released(release: Release | None, name: str) -> pa.Table | StoredTable:
