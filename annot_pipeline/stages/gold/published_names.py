@@ -212,7 +212,7 @@ def _names_by_column(
 
 def _distinct_values(table: StoredTable, columns: Sequence[str]) -> dict[str, pa.Array]:
     """Return the values of columns of texts, each once."""
-    groups = (map(distinct_values, rows.itercolumns()) for rows in read_groups(table, columns))
+    groups = [[*map(distinct_values, group.itercolumns())] for group in read_groups(table, columns)]
     parts = zip(columns, zip(*groups, strict=True), strict=True)
     return {column: pc.unique(pa.chunked_array(values)) for column, values in parts}
 
