@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from annot_pipeline.audit.verify.difference import NO_ROW, first_difference
 from annot_pipeline.audit.verify.everything import verify
+from annot_pipeline.audit.verify.rebuild import NO_ROW, first_difference
 from annot_pipeline.cli import main
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.stages import registry as declared

@@ -29,8 +29,7 @@ from annot_pipeline.audit.diff.cells import (
     long_form,
     values_of,
 )
-from annot_pipeline.audit.diff.inputs import counts_of, input_changes
-from annot_pipeline.audit.diff.sides import Side, side, with_other_names
+from annot_pipeline.audit.diff.sides import Side, counts_of, input_changes, side, with_other_names
 from annot_pipeline.audit.diff.states import Between, State, table_of
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import GOLD
