@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from annot_pipeline.config import Quality
-from annot_pipeline.config.operation import Resources
+from annot_pipeline.config.sections import Resources
 from annot_pipeline.contracts import TEXT, TIME
 from annot_pipeline.gates import GATES
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams

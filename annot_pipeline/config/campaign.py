@@ -14,17 +14,20 @@ from pydantic import Field, create_model, field_validator, model_validator
 
 from annot_pipeline.config.gold_url import copy_folder, is_url, plain_url
 from annot_pipeline.config.judges import Judges
-from annot_pipeline.config.operation import Engine, Limits, Resources, Schedule
-from annot_pipeline.config.quality import Quality
 from annot_pipeline.config.sections import (
     About,
     Agreement,
     ControlledHits,
     Easl,
+    Engine,
     Labels,
+    Limits,
     NextHits,
     Privacy,
+    Quality,
     Ranking,
+    Resources,
+    Schedule,
     Standardize,
     TaskSettings,
     Threshold,

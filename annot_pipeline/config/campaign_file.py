@@ -21,7 +21,7 @@ from ruamel.yaml.reader import ReaderError
 from annot_pipeline.bounded_json import JsonError, parse_bounded_json
 from annot_pipeline.config import TAG, Campaign, FieldName, ItemFieldName, LoadedCampaign
 from annot_pipeline.config.expressions import TAGS
-from annot_pipeline.config.judge_table import with_judge_table
+from annot_pipeline.config.judges import with_judge_table
 from annot_pipeline.errors import ConfigError, Problem, shorten
 
 FILE_NAME = "campaign.yaml"

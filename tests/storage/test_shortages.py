@@ -306,7 +306,7 @@ ENDLESS = """
 import signal
 import sys
 from pathlib import Path
-from annot_pipeline.config.operation import Resources
+from annot_pipeline.config.sections import Resources
 from annot_pipeline.storage import queries
 queries.sql_text = lambda _: "SELECT sum(range % 7) FROM range(10000000000000)"
 signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it in the background

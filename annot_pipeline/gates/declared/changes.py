@@ -6,8 +6,7 @@ from functools import partial
 from typing import Any
 
 from annot_pipeline.gates.gate import Gate
-from annot_pipeline.gates.measures import named, named_by_task
-from annot_pipeline.gates.since_release import (
+from annot_pipeline.gates.measures import (
     copied_answers,
     corrected_judgments,
     doubtful_items,
@@ -15,6 +14,8 @@ from annot_pipeline.gates.since_release import (
     largest_change,
     model_drift,
     model_versions,
+    named,
+    named_by_task,
     new_classes,
     shifted,
     since_release,

@@ -6,6 +6,7 @@ from typing import Any
 
 from annot_pipeline.gates.gate import Gate
 from annot_pipeline.gates.measures import (
+    certain_share,
     few_judgments,
     judges_below_chance,
     labels_against_the_plurality,
@@ -13,10 +14,10 @@ from annot_pipeline.gates.measures import (
     named,
     named_by_task,
     related_judges,
+    since_release,
     tasks_without_model,
     unsupported_labels,
 )
-from annot_pipeline.gates.since_release import certain_share, since_release
 from annot_pipeline.stages.gold.metrics import ReleaseChangeMetrics
 from annot_pipeline.stages.labels.metrics import CalibrationMetrics, LabelMetrics
 from annot_pipeline.stages.scores.metrics import ItemScoreMetrics

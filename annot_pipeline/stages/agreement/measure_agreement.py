@@ -32,7 +32,7 @@ from annot_pipeline.stages.agreement.measure_preference_agreement import (
 )
 from annot_pipeline.stages.agreement.measure_score_agreement import score_rows
 from annot_pipeline.stages.agreement.ratings import UNFILTERED, Row, agreement_row
-from annot_pipeline.stages.agreement.repeated_scores import RepeatedScores
+from annot_pipeline.stages.agreement.score_sums import RepeatedScores
 
 COLUMNS = ("task", "item", "judge", "label", "control", "fate")
 """Columns that agreement on labels reads."""

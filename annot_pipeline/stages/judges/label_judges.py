@@ -36,15 +36,17 @@ from annot_pipeline.stages.judges.judge_verdicts import (
     UNDETERMINED,
     UNTESTED,
 )
-from annot_pipeline.stages.judges.label_answers import LabelTask, joined_groups, label_tasks
 from annot_pipeline.stages.judges.suspicions import (
     FEWEST_CONSTANT,
     LOG_CONSTANT_P,
     CampsByAnswers,
     ConstantJudges,
+    LabelTask,
     Reasons,
     UncertainItems,
     constant_judges,
+    joined_groups,
+    label_tasks,
     suspected_camps,
     suspected_remains,
     suspected_together,

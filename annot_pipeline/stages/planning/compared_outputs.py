@@ -3,7 +3,7 @@
 An output is a segment and an item; a task that names no segment is one segment. Graphs are
 pooled over the judges kept, pair by pair by majority, whatever ranking.segment_graphs says: a
 plan is about what to ask next, not about whom. What does not belong here: what is asked
-(plan_tournaments, plan_adequacy), how outputs are ranked (rank_segments).
+(plan_comparisons), how outputs are ranked (rank_segments).
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ from annot_pipeline.stages.planning.hit_plan import (
     Slots,
     TaskItems,
 )
-from annot_pipeline.stages.planning.plan_tournaments import NothingLeftError, even_parts
+from annot_pipeline.stages.planning.plan_comparisons import NothingLeftError, even_parts
 from annot_pipeline.stages.planning.validation_population import (
     NORMAL,
     JudgedPopulation,
