@@ -1,4 +1,4 @@
-"""The section ``judges`` of campaign.yaml, and its table: who is a person or model, and who counts."""
+"""The section ``judges`` of campaign.yaml and its table: who is a person or model, who counts."""
 
 from __future__ import annotations
 
