@@ -462,11 +462,8 @@ class RepeatedScores:
         """Return the repeats of one task; for the parameters see `measure_agreement`."""
         is_repeat = pc.and_(is_in(pairs["control"], ("ask_again",)), pc.is_null(pairs["reason"]))
         rows = CodedTask("", pairs.filter(is_repeat))
-        first, second, judge = (
-            rows.numbers("ordinary_score"),
-            rows.numbers("score"),
-            rows["judge_id"],
-        )
+        first, second = rows.numbers("ordinary_score"), rows.numbers("score")
+        judge = rows["judge_id"]
         mean, sd = (_by_judge(judge_scores, judge.names, name) for name in ("mean", "sd"))
         dropped = _by_judge(judge_tests, judge.names, "dropped")
         first_z, second_z = (

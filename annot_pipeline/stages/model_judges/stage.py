@@ -106,15 +106,7 @@ def measure_model_judges(context: StageContext) -> StageOutput[ModelJudgeMetrics
 def _measure(task: TaskData, _: None) -> TaskResult:
     task.progress(f"model judges: {task.name}")
     rows, metrics = _measured(task)
-    tables = {
-        table.name: table.from_columns(
-            {
-                name: [row.get(name) for row in rows.get(table.name, ())]
-                for name in table.schema.names
-            }
-        )
-        for table in TABLES
-    }
+    tables = {table.name: table.from_rows(rows.get(table.name, ())) for table in TABLES}
     return tables, {name: value for name, value in metrics.items() if value}
 
 

@@ -327,16 +327,7 @@ def plan_hits(
             )
         )  # fmt: skip
     table = pa.concat_tables(parts) if parts else HIT_PLAN.empty_table()
-    metrics = PlanMetrics(
-        hits=planned,
-        unplanned=unplanned,
-        done=done,
-        homeless=homeless,
-        notes=inputs.notes,
-        adequacy=effort,
-        validation=validation,
-    )
-    return table, metrics
+    return table, PlanMetrics(planned, unplanned, done, homeless, inputs.notes, effort, validation)
 
 
 def questions_of(tables: PlanningTables, settings: Campaign) -> Questions:

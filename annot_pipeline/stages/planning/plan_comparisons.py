@@ -31,14 +31,7 @@ import pyarrow.compute as pc
 from annot_pipeline.arrays import Codes, Flags
 from annot_pipeline.config import Campaign
 from annot_pipeline.contracts import TEXT
-from annot_pipeline.methods.comparisons.adequacy import (
-    ASKED,
-    REFERENCE,
-    SPREAD,
-    UNKNOWN,
-    adequacy_questions,
-    spread_adequacy,
-)
+from annot_pipeline.methods.comparisons import adequacy
 from annot_pipeline.methods.numerics.distinct import is_new
 from annot_pipeline.methods.planning.tournament import isolated_top_pairs, n_comparisons, tournament
 from annot_pipeline.stages.planning.compared_outputs import ComparedOutputs
@@ -329,10 +322,10 @@ def _open_questions(
     answer = adequacy_answers(votes, pa.array(outputs.items.names, TEXT), task.adequate)
     references = set(task.references)
     is_reference = np.array([system in references for system in outputs.items.systems], np.bool_)
-    labelled = spread_adequacy(graphs, is_reference, answer)
+    labelled = adequacy.spread_adequacy(graphs, is_reference, answer)
     compared = outputs.is_compared
     notes += _not_compared(asking, outputs)
-    questions = adequacy_questions(outputs.segment, graphs, labelled.adequate)
+    questions = adequacy.adequacy_questions(outputs.segment, graphs, labelled.adequate)
     questions = questions[compared[questions]]
     # of a component that which can be shown; ties are one question
     items = np.flatnonzero(outputs.is_shown)[::-1]
@@ -343,8 +336,8 @@ def _open_questions(
     by_source = {
         source: int((compared & (labelled.source == code)).sum())
         for source, code in (
-            ("answered", ASKED), ("by_reference", REFERENCE), ("by_spread", SPREAD),
-            ("unknown", UNKNOWN),
+            ("answered", adequacy.ASKED), ("by_reference", adequacy.REFERENCE),
+            ("by_spread", adequacy.SPREAD), ("unknown", adequacy.UNKNOWN),
         )
     }  # fmt: skip
     return questions, Counter(by_source)

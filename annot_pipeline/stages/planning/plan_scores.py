@@ -97,9 +97,7 @@ def _segments(items: TaskItems) -> np.ndarray | None:
 
 def with_text(items: TaskItems, notes: list[str]) -> TaskItems:
     """Return the items that have a text; all items if none has one."""
-    has_text = [
-        bool((items.listed_value("text", i) or "").strip()) for i in range(len(items.names))
-    ]
+    has_text = items.have_text
     note_missing_texts(items, has_text, "item", notes)
     if all(has_text) or not any(has_text):
         return items
@@ -134,7 +132,7 @@ def plan_controlled(items: TaskItems, settings: Campaign, notes: list[str]) -> S
     design, task = controlled.hit_design, items.question.task
     rng = items.rng(settings.seed)
     texts = [items.listed_value("text", item) for item in range(len(items.names))]
-    rows = np.flatnonzero([bool(text and text.strip()) for text in texts])
+    rows = np.flatnonzero(items.have_text)
     if not rows.size:
         raise CannotPlanError(
             "no item has a text, and controls are made of texts: map text under items"
@@ -151,7 +149,7 @@ def plan_controlled(items: TaskItems, settings: Campaign, notes: list[str]) -> S
     makers: dict[str, Callable[[int], str | None]] = {
         "ask_again": lambda item: texts[item],
         "bad_reference": degraded,
-        "good_reference": lambda item: _reference(items, item),
+        "good_reference": lambda item: items.shown_value("reference", item),
     }
     copies, pool = _copies(
         order, {kind: makers[kind] for kind in controlled.controls},
@@ -243,11 +241,6 @@ class _Degraded:
         own = segments[item]
         donors = (texts[i] for i in some if i != item and (own is None or segments[i] != own))
         return [text for text in donors if text and text != texts[item]][:DONORS]
-
-
-def _reference(items: TaskItems, item: int) -> str | None:
-    text = items.listed_value("reference", item)
-    return text if text and text.strip() else None
 
 
 def _what_to_do(eligible: np.ndarray, controls: Sequence[str], groups: int) -> str:

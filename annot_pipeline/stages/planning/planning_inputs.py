@@ -100,14 +100,8 @@ def _declared_homes(settings: Campaign) -> set[str]:
     exports that map no task have. Patterns name none, and a task of adequacy has no items of its
     own. Where none is named, all is one task with the campaign's name.
     """
-    labelling = {
-        task_settings.adequacy.task for task_settings in settings.tasks if task_settings.adequacy
-    }
-    named = {
-        task_settings.name
-        for task_settings in settings.tasks
-        if not PATTERN.search(task_settings.name)
-    } - labelling
+    labelling = {task.adequacy.task for task in settings.tasks if task.adequacy}
+    named = {task.name for task in settings.tasks if not PATTERN.search(task.name)} - labelling
     return {settings.campaign} if settings.campaign in named or not named else named
 
 
