@@ -12,15 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from annot_pipeline.errors import ConfigError, InputError, Problem, first_of
+from annot_pipeline.storage import files
 from annot_pipeline.storage.checked_export import MatchedExport, OwnFolders, checked_export
-from annot_pipeline.storage.files import (
-    atomic_write,
-    file_sha256,
-    make_private,
-    open_regular,
-    read_json,
-    write_json,
-)
 
 MAGIC = "*?["
 NOTHING: Mapping[str, Path] = {}
@@ -101,14 +94,14 @@ def archive_file(
     """
     with readable(path):
         before = stamp(path)
-        digest = file_sha256(path)
+        digest = files.file_sha256(path)
     archived_path = archived(archive, digest)
     was_archived = archived_path.exists()
-    if not (was_archived and file_sha256(archived_path) == digest):
+    if not (was_archived and files.file_sha256(archived_path) == digest):
         archived_path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_write(archived_path) as temporary:
+        with files.atomic_write(archived_path) as temporary:
             _copy(path, temporary)
-            if file_sha256(temporary) != digest:
+            if files.file_sha256(temporary) != digest:
                 raise _changing(path)
             check(temporary)
         if was_archived:
@@ -142,7 +135,7 @@ def _copy(path: Path, target: Path) -> None:
     """Copy bytes; an error names the side, source or target, where it occurred."""
     with target.open("wb") as copy, contextlib.ExitStack() as stack:
         with readable(path):
-            file = stack.enter_context(open_regular(path, follow=False))
+            file = stack.enter_context(files.open_regular(path, follow=False))
         while True:
             with readable(path):
                 block = file.read(COPIED_AT_ONCE)
@@ -170,7 +163,7 @@ def export_sha256(path: Path) -> str:
 
 @lru_cache(maxsize=100_000)
 def _stamped_sha256(path: Path, _: Stamp) -> str:
-    return file_sha256(path)
+    return files.file_sha256(path)
 
 
 @contextlib.contextmanager
@@ -267,13 +260,13 @@ def known_digests(file: Path, seconds: float) -> Iterator[Callable[[Path], str]]
     finally:
         if read:
             with contextlib.suppress(OSError):  # they are read again then
-                make_private(file.parent)
-                write_json(file, entries if whole else stored | entries)
+                files.make_private(file.parent)
+                files.write_json(file, entries if whole else stored | entries)
 
 
 def _read(file: Path) -> dict[str, list[object]]:
     try:
-        document = read_json(file)
+        document = files.read_json(file)
         return {path: entry for path, entry in document.items() if len(entry) == N_FIGURES + 1}
     except (OSError, ValueError, AttributeError, TypeError):  # none, or damaged
         return {}

@@ -22,7 +22,7 @@ from typing import Any
 import pyarrow as pa
 
 from annot_pipeline.errors import Problem, StoreError
-from annot_pipeline.storage import locks
+from annot_pipeline.storage import locks, marked_folder
 from annot_pipeline.storage.candidates import Candidates
 from annot_pipeline.storage.files import (
     atomic_directory,
@@ -35,14 +35,6 @@ from annot_pipeline.storage.files import (
     write_json,
 )
 from annot_pipeline.storage.locks import holders, open_lock, take
-from annot_pipeline.storage.marked_folder import (
-    FIGURES,
-    RECORD_FILE,
-    STORE,
-    claim,
-    is_marked,
-    refuse_foreign,
-)
 from annot_pipeline.storage.queries import clear_spill
 from annot_pipeline.storage.shortages import cannot_write
 from annot_pipeline.storage.stage_result import StageFingerprint, StageResult
@@ -131,11 +123,11 @@ class Store:
         StoreError
             It cannot be written.
         """
-        marker = self.root / STORE.marker
+        marker = self.root / marked_folder.STORE.marker
         try:
             if os.path.lexists(marker):
                 regular(marker)
-            claim(self.root, STORE)
+            marked_folder.claim(self.root, marked_folder.STORE)
             probe = self.root / f".tmp-probe-{time.monotonic_ns()}"
             probe.write_bytes(b"")
             probe.unlink(missing_ok=True)  # another build may be cleaning
@@ -152,7 +144,7 @@ class Store:
         ConfigError
             It holds files that no build wrote.
         """
-        refuse_foreign(self.root, STORE, campaign_folder)
+        marked_folder.refuse_foreign(self.root, marked_folder.STORE, campaign_folder)
 
     def result(self, stage: str, key: str) -> StageResult | None:
         """Return an earlier result of the same inputs, settings and code, if all files exist.
@@ -259,7 +251,7 @@ class Store:
 
         A folder that was refused as a store is not written to.
         """
-        if not is_marked(self.root, STORE):
+        if not marked_folder.is_marked(self.root, marked_folder.STORE):
             return
         when = datetime.now(UTC).isoformat(timespec="seconds")
         with contextlib.suppress(OSError):
@@ -381,7 +373,7 @@ class Store:
         folder that stay, since they hold what no query put there.
         """
         foreign: list[Path] = []
-        if not is_marked(self.root, STORE):
+        if not marked_folder.is_marked(self.root, marked_folder.STORE):
             return foreign
         with contextlib.suppress(BlockingIOError), self._lock(fcntl.LOCK_EX | fcntl.LOCK_NB):
             foreign = clear_spill(spill)
@@ -395,7 +387,7 @@ class Store:
             *self._folders("checkpoints/*"),
             *self._folders("stages/*"),
             self._settings,
-            self.root / FIGURES,
+            self.root / marked_folder.FIGURES,
             *self._folders("archive/*"),
             *self._folders("runs/*"),
         ):
@@ -418,7 +410,7 @@ class Store:
             if folder.stat().st_mtime < oldest and _holds_only(folder, ".npz"):
                 shutil.rmtree(folder)
         for path in self.records.glob("*.*"):
-            is_record_file = RECORD_FILE.fullmatch(path.name) is not None
+            is_record_file = marked_folder.RECORD_FILE.fullmatch(path.name) is not None
             if is_record_file and path.stem not in kept_files and path.stat().st_mtime < oldest:
                 path.unlink()
 

@@ -18,18 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.audit.diff.cells import (
-    ADJUDICATIONS,
-    CODE,
-    CORRECTED,
-    ITEM_TABLES,
-    JUDGMENT_CHANGES,
-    NEW,
-    OTHER_RECORDS,
-    SETTINGS,
-    VERDICTS,
-    WITHDRAWN,
-)
+from annot_pipeline.audit.diff import cells
 from annot_pipeline.audit.diff.sides import (
     Side,
     changed_judgments,
@@ -83,9 +72,9 @@ def settle_between(old: SettledJudgments, new: SettledJudgments, applied: Collec
     applied
         Which of `JUDGMENT_CHANGES` are applied.
     """
-    changes = {change.replace(" ", "_"): change in applied for change in JUDGMENT_CHANGES}
+    changes = {change.replace(" ", "_"): change in applied for change in cells.JUDGMENT_CHANGES}
     tasks = new.tasks
-    if WITHDRAWN not in applied:
+    if cells.WITHDRAWN not in applied:
         names = pa.array(tasks["task"].to_pylist(), TEXT)
         gone = pc.invert(pc.is_in(old.tasks["task"].cast(TEXT), names))
         tasks = pa.concat_tables([tasks, old.tasks.filter(gone)]).sort_by("task")
@@ -288,11 +277,11 @@ class Between:
         ]
         # a cause, whether the state after it is proven to be that before it, and how to build it
         way: list[tuple[str, bool, Callable[[], State]]] = [
-            (CODE, of_code_at_hand(self.old.release), lambda: self._old),
+            (cells.CODE, of_code_at_hand(self.old.release), lambda: self._old),
             *of_kinds,
-            (VERDICTS, not self.verdicts_differ, lambda: self._merged),
-            (SETTINGS, merged_is_new, lambda: self._new),
-            (CODE, of_code_at_hand(self.new.release), lambda: end),
+            (cells.VERDICTS, not self.verdicts_differ, lambda: self._merged),
+            (cells.SETTINGS, merged_is_new, lambda: self._new),
+            (cells.CODE, of_code_at_hand(self.new.release), lambda: end),
         ]
         if all(is_same for _, is_same, _ in way) and not self.kinds:
             self.notes.append(
@@ -335,12 +324,12 @@ class Between:
         """Build the old state with some kinds of changes to its sources; verdicts are held."""
         overrides: dict[str, Work] = {"control_judges": control_with(self._held)}
         settings, exports = self.settings, self.exports
-        if ITEM_TABLES in self.kinds and ITEM_TABLES not in applied:
+        if cells.ITEM_TABLES in self.kinds and cells.ITEM_TABLES not in applied:
             settings = settings.model_copy(update={"items": self.old.settings.items})
             exports = pa.concat_tables(
                 [_of_kind(exports, "judgments"), _of_kind(self.old.exports, "items")]
             )
-        of_judgments = [kind for kind in self.kinds if kind in JUDGMENT_CHANGES]
+        of_judgments = [kind for kind in self.kinds if kind in cells.JUDGMENT_CHANGES]
         if not set(of_judgments) <= set(applied):
             work = settle_between(
                 self._old.resolved_judgments(), self._merged.resolved_judgments(), applied
@@ -363,16 +352,18 @@ class Between:
         )
         counts = counts_of(self.judgments)
         has_changes = {
-            NEW: counts["new"] > 0,
-            CORRECTED: counts["corrected"] + counts["restated"] > 0,
-            WITHDRAWN: counts["withdrawn"] > 0,
-            ADJUDICATIONS: any(n for name, n in counts.items() if name.endswith("adjudications")),
+            cells.NEW: counts["new"] > 0,
+            cells.CORRECTED: counts["corrected"] + counts["restated"] > 0,
+            cells.WITHDRAWN: counts["withdrawn"] > 0,
+            cells.ADJUDICATIONS: any(
+                n for name, n in counts.items() if name.endswith("adjudications")
+            ),
         }
         files = (self._old.files, self._merged.files)
         differ = {name: files[0][name].sha256 != files[1][name].sha256 for name in OF_JUDGMENTS}
         # records that do not count can still move the scale that a task is taken to have
-        has_changes[OTHER_RECORDS] = differ["tasks"] and not any(has_changes.values())
-        has_changes[ITEM_TABLES] = any(differ[name] for name in OF_ITEMS)
+        has_changes[cells.OTHER_RECORDS] = differ["tasks"] and not any(has_changes.values())
+        has_changes[cells.ITEM_TABLES] = any(differ[name] for name in OF_ITEMS)
         self.kinds = tuple(kind for kind, is_found in has_changes.items() if is_found)
         self.verdicts_differ = self._held.differ(self._merged.table("judge_tests"))
 
