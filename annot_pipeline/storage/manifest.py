@@ -20,7 +20,7 @@ from annot_pipeline.contracts import SCHEMA_VERSION
 from annot_pipeline.errors import Problem, StoreError, shorten
 from annot_pipeline.storage.files import read_document
 from annot_pipeline.storage.pointer import SHA256, VERSION
-from annot_pipeline.storage.tables import StoredTable, TableFile
+from annot_pipeline.storage.tables import StoredTable
 
 DEEPEST = 60
 """Levels of nesting in a manifest; settings, the deepest part, have about ten."""
@@ -95,8 +95,8 @@ class _Table(_Section):
                 raise ValueError(f"a table in several files has them in its folder, {self.file}")
         if self.files and sum(file.rows for file in self.files) != self.rows:
             raise ValueError("its files hold other rows in all than the table")
-        files = (TableFile(Path(file.file), file.sha256, file.rows) for file in self.files)
-        if self.files and StoredTable(tuple(files)).sha256 != self.sha256:
+        files = StoredTable.from_entries(Path(), [file.model_dump() for file in self.files])
+        if self.files and files.sha256 != self.sha256:
             raise ValueError("its checksum is not that of its files")
         return self
 
@@ -419,9 +419,7 @@ def files_of(table: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def stored_table(folder: Path, table: Mapping[str, Any]) -> StoredTable:
     """Return a table of the release in a folder."""
-    return StoredTable(
-        tuple(TableFile(folder / f["file"], f["sha256"], f["rows"]) for f in files_of(table))
-    )
+    return StoredTable.from_entries(folder, files_of(table))
 
 
 def written_in(folder: Path) -> dict[str, Path]:

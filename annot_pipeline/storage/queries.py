@@ -43,7 +43,7 @@ def parquet_scan(paths: Iterable[Path | str], *, by_name: bool = False) -> str:
         Whether files may have different columns: these are matched by name, and a column
         ``filename`` holds the path.
     """
-    files = ", ".join(_text(no_glob(path)) for path in paths)
+    files = ", ".join(text_literal(no_glob(path)) for path in paths)
     options = ", union_by_name = true, filename = true" if by_name else ""
     return f"read_parquet([{files}], hive_partitioning = false{options})"
 
@@ -106,8 +106,8 @@ class Judges:
 
 def _range_conditions(name: str, after: str | None, last: str | None) -> list[str]:
     """Return SQL conditions: after one name, and up to another."""
-    behind = [] if after is None else [f"{name} > {_text(after)}"]
-    up_to = [] if last is None else [f"{name} <= {_text(last)}"]
+    behind = [] if after is None else [f"{name} > {text_literal(after)}"]
+    up_to = [] if last is None else [f"{name} <= {text_literal(last)}"]
     return [*behind, *up_to]
 
 
@@ -144,9 +144,9 @@ class Tasks:
 
     def condition(self, columns: Collection[str]) -> str:
         """Return the condition in SQL, by some columns; row groups of other tasks are not read."""
-        named = f"task BETWEEN {_text(self.first)} AND {_text(self.last)}"
+        named = f"task BETWEEN {text_literal(self.first)} AND {text_literal(self.last)}"
         if self.among:
-            named += f" AND task IN ({', '.join(map(_text, self.among))})"
+            named += f" AND task IN ({', '.join(map(text_literal, self.among))})"
         if self.items:
             named = f"({named} AND {self.items.condition(columns)})"
         if self.judges:
@@ -154,7 +154,7 @@ class Tasks:
         return named + " OR task IS NULL" * self.none
 
 
-def _text(name: str) -> str:
+def text_literal(name: str) -> str:
     """Return a text of SQL."""
     return "'" + name.replace("'", "''") + "'"
 

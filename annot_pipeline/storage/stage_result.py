@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from annot_pipeline.storage.files import canonical_json
-from annot_pipeline.storage.tables import StoredTable, TableFile, is_intact
+from annot_pipeline.storage.tables import StoredTable, is_intact
 
 
 @dataclass(frozen=True)
@@ -49,22 +49,12 @@ class StageResult:
         if document.pop("sha256") != digest_of_read(document):
             raise ValueError("its content does not have its digest")
         tables = {
-            name: StoredTable(
-                tuple(
-                    TableFile(folder / file["file"], file["sha256"], file["rows"]) for file in files
-                )
-            )
+            name: StoredTable.from_entries(folder, files)
             for name, files in document["tables"].items()
         }
-        return cls(
-            document["stage"],
-            document["key"],
-            StageFingerprint(**document["basis"]),
-            tables,
-            document["facts"],
-            document["run"],
-            document["seconds"],
-        )
+        fingerprint = StageFingerprint(**document["basis"])
+        stage, key, facts = document["stage"], document["key"], document["facts"]
+        return cls(stage, key, fingerprint, tables, facts, document["run"], document["seconds"])
 
     @property
     def is_intact(self) -> bool:

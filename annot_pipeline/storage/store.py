@@ -69,35 +69,25 @@ class LastFailure:
 
 
 class Store:
-    """Represents the folder of a campaign's working state."""
+    """Represents the folder of a campaign's working state.
+
+    Attributes
+    ----------
+    archive
+        Folder of the raw bytes of exports, by SHA-256.
+    records
+        Folder of parsed exports.
+    checkpoints
+        Folder of checkpoints of unfinished calculations.
+    export_digests
+        File of digests of exports that the sensor has read.
+    """
 
     def __init__(self, root: Path) -> None:
-        self.root = root
+        self.root, self.archive, self.records = root, root / "archive", root / "records"
+        self.checkpoints, self.export_digests = root / "checkpoints", root / "export_digests.json"
+        self._settings, self._outcome = root / "settings", root / "last_build.json"
         self._results: dict[Path, StageResult] = {}  # read by this process
-
-    @property
-    def archive(self) -> Path:
-        """Return the folder of the raw bytes of exports, by SHA-256."""
-        return self.root / "archive"
-
-    @property
-    def records(self) -> Path:
-        """Return the folder of parsed exports."""
-        return self.root / "records"
-
-    @property
-    def export_digests(self) -> Path:
-        """Return the file of digests of exports that the sensor has read."""
-        return self.root / "export_digests.json"
-
-    @property
-    def checkpoints(self) -> Path:
-        """Return the folder of checkpoints of unfinished calculations."""
-        return self.root / "checkpoints"
-
-    @property
-    def _settings(self) -> Path:
-        return self.root / "settings"
 
     def keep_settings(self, settings_hash: str, text: str) -> None:
         """Keep the settings of a release whole, for a rebuild; mode 600, as they name judges."""
@@ -308,12 +298,9 @@ class Store:
             return None
         return {"run": last.parent.name, "stage": last.stem, "at": at}
 
-    @property
-    def _outcome(self) -> Path:
-        return self.root / "last_build.json"
-
-    @contextlib.contextmanager
-    def shared_lock(self, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
+    def shared_lock(
+        self, waiting: Callable[[], None] = lambda: None
+    ) -> contextlib.AbstractContextManager[None]:
         """Lock the store for a stage, so that nobody cleans; many stages may run at once.
 
         ``waiting`` is called each minute while a process holds the exclusive lock.
@@ -323,11 +310,11 @@ class Store:
         StoreError
             Another process held the exclusive lock for longer than the limit.
         """
-        with self._lock(fcntl.LOCK_SH, waiting=waiting):
-            yield
+        return self._lock(fcntl.LOCK_SH, waiting=waiting)
 
-    @contextlib.contextmanager
-    def exclusive_lock(self, waiting: Callable[[], None]) -> Iterator[None]:
+    def exclusive_lock(
+        self, waiting: Callable[[], None]
+    ) -> contextlib.AbstractContextManager[None]:
         """Lock the store once no stage runs; ``waiting`` is called each minute.
 
         Raises
@@ -336,10 +323,8 @@ class Store:
             A stage has run for too long.
         """
         if not self.root.is_dir():
-            yield
-            return
-        with self._lock(fcntl.LOCK_EX, waiting=waiting):
-            yield
+            return contextlib.nullcontext()
+        return self._lock(fcntl.LOCK_EX, waiting=waiting)
 
     def users(self) -> str:
         """Return the processes of this machine that use the store, as messages add them."""
