@@ -12,18 +12,14 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from annot_pipeline.audit.recompute import exports_of, settings_of
+from annot_pipeline.audit.recompute import exports_of, kept_settings_of, settings_of
 from annot_pipeline.config import Campaign, ItemSource, LoadedCampaign, Source
-from annot_pipeline.config.campaign_file import kept_settings
 from annot_pipeline.config.signature import digest, release_settings, settings_document
 from annot_pipeline.contracts import FLAG, GOLD, INT, TEXT
-from annot_pipeline.errors import StoreError
 from annot_pipeline.stages.build import stages_for
-from annot_pipeline.storage.keys import present_key
 from annot_pipeline.storage.manifest_changes import code_changes, export_changes, setting_changes
 from annot_pipeline.storage.queries import Queries, sql_digest
 from annot_pipeline.storage.releases import Release
-from annot_pipeline.storage.store import Store
 from annot_pipeline.storage.tables import StoredTable
 from annot_pipeline.version import __version__, numeric_packages
 
@@ -48,31 +44,18 @@ def side(campaign: LoadedCampaign, release: Release) -> Side:
     StoreError
         The settings are not kept or damaged, there is no key, or the manifest is too old.
     """
-    try:
-        settings = settings_of(campaign, release)
-        return Side(release, settings, exports_of(campaign, release), same_key=True)
-    except StoreError:
-        of_another_key = _of_another_key(campaign, release)
-        if of_another_key is None:
-            raise
-    return Side(release, of_another_key, exports_of(campaign, release), same_key=False)
+    settings, same_key = kept_settings_of(campaign, release)
+    if not (same_key or _are_published(settings, release)):
+        settings = settings_of(campaign, release)  # says what is wrong
+    return Side(release, settings, exports_of(campaign, release), same_key)
 
 
-def _of_another_key(campaign: LoadedCampaign, release: Release) -> Campaign | None:
-    """Return the stored settings if they equal those of the manifest, except for the key."""
-    text = Store(campaign.store).settings(release.manifest["settings_hash"])
-    if text is None:
-        return None
-    settings = kept_settings(text, f"the settings of {release.version} in the store")
-    if present_key(settings, campaign.store) is None:
-        return None
+def _are_published(settings: Campaign, release: Release) -> bool:
+    """Return whether settings equal those of the manifest, except for the key."""
     stored = release_settings(settings)
     partly_hidden = ("sources", "judges", "privacy")  # there, published settings hide who judged
     published = release.manifest["settings"].items()
-    differ = [
-        name for name, value in published if name not in partly_hidden and stored.get(name) != value
-    ]
-    return None if differ else settings
+    return all(name in partly_hidden or stored.get(name) == value for name, value in published)
 
 
 def with_other_names(old: Side, new: Side) -> list[str]:

@@ -195,16 +195,9 @@ class Recomputed:
         """Return its judgments, with fates so far."""
         files = self.make(OF_JUDGMENTS)
         metrics = self.build.recorded(MAKER["settled"]).metrics(JudgmentMetrics)
-        tables = {
-            name: read_verified(files[name]) for name in ("tasks", "judge_kinds", "item_texts")
-        }
-        return SettledJudgments(
-            files["settled"],
-            tables["tasks"].cast(TASKS),
-            tables["judge_kinds"].cast(JUDGE_KINDS),
-            tables["item_texts"].cast(TEXTS),
-            metrics,
-        )
+        schemas = {"tasks": TASKS, "judge_kinds": JUDGE_KINDS, "item_texts": TEXTS}
+        tables = (read_verified(files[name]).cast(schema) for name, schema in schemas.items())
+        return SettledJudgments(files["settled"], *tables, metrics)
 
 
 State = Published | Recomputed

@@ -39,6 +39,7 @@ from annot_pipeline.storage.manifest_changes import source_digest
 from annot_pipeline.storage.pointer import POINTER, SHA256, Pointer, number
 from annot_pipeline.storage.source_digests import SourceDigests
 
+RESTORE = "restore the release from a backup"
 LARGE = 1 << 28
 """Bytes from which reading a file is worth a word."""
 
@@ -61,7 +62,7 @@ class Checked:
     bytes: int = 0
     findings: list[Finding] = field(default_factory=list)
 
-    def find(self, path: Path | str, what: str, do: str = "") -> None:
+    def find(self, path: Path | str, what: str, do: str = RESTORE) -> None:
         """Note what is wrong with a file."""
         self.findings.append(Finding(str(path), what, do))
 
@@ -92,7 +93,7 @@ class Checked:
         what = f"cannot be read: {error.strerror or error}"
         self.find(path, what, "restore access, or check the disk")
 
-    def is_file(self, path: Path, missing: str) -> bool:
+    def is_file(self, path: Path, missing: str = RESTORE) -> bool:
         """Return whether a file is there, and no link to another; if not, a finding."""
         try:
             mode = os.lstat(path).st_mode
@@ -214,9 +215,6 @@ def _unnamed_files(archive: Path, digests: Iterable[str]) -> list[Path]:
     return sorted(p for p in files if p not in named and not p.name.startswith(TEMPORARY))
 
 
-RESTORE = "restore the release from a backup"
-
-
 def verify_release(
     folder: Path, pointer: Pointer | None, checked: Checked
 ) -> dict[str, Any] | None:
@@ -237,7 +235,7 @@ def verify_release(
         The manifest, if it can be believed.
     """
     if folder.is_symlink() or not folder.is_dir():
-        checked.find(folder, "no ordinary folder: a release is one", RESTORE)
+        checked.find(folder, "no ordinary folder: a release is one")
         return None
     manifest = _manifest(folder, pointer, checked)
     if manifest is None:
@@ -247,23 +245,22 @@ def verify_release(
         for entry in files_of(table):
             if manifest["files"].get(entry["file"]) != entry["sha256"]:
                 what = f"it has another checksum of {entry['file']} among its files, or none"
-                checked.find(folder / MANIFEST, what, RESTORE)
+                checked.find(folder / MANIFEST, what)
             elif entry["file"] in good:
                 _verify_table(folder / entry["file"], table | entry, checked)
         if stored_table(folder, table).sha256 != table["sha256"]:
             what = f"it has another checksum of {table['file']} than its files give"
-            checked.find(folder / MANIFEST, what, RESTORE)
+            checked.find(folder / MANIFEST, what)
     shas = {t["name"]: t["sha256"] for t in manifest["tables"] if t["name"] != "lineage"}
     if digest(shas) != manifest["content_sha256"]:
-        what = "content_sha256 is not that of its tables"
-        checked.find(folder / MANIFEST, what, RESTORE)
+        checked.find(folder / MANIFEST, "content_sha256 is not that of its tables")
     _verify_parent(folder, manifest, pointer, checked)
     return manifest
 
 
 def _manifest(folder: Path, pointer: Pointer | None, checked: Checked) -> dict[str, Any] | None:
     path = folder / MANIFEST
-    if not checked.is_file(path, RESTORE):
+    if not checked.is_file(path):
         return None
     try:
         data = read_regular(path)
@@ -276,7 +273,7 @@ def _manifest(folder: Path, pointer: Pointer | None, checked: Checked) -> dict[s
     unchecked = "; its files cannot be checked against it"
     if sha256 and hashlib.sha256(data).hexdigest() != sha256:
         what = f"changed since it was published: {POINTER} knows other bytes{unchecked}"
-        checked.find(path, what, RESTORE)
+        checked.find(path, what)
         return None
     try:
         manifest = parse_manifest(data, path)
@@ -284,11 +281,10 @@ def _manifest(folder: Path, pointer: Pointer | None, checked: Checked) -> dict[s
         checked.refused(path, error)
         return None
     if canonical_json(manifest) != data:
-        checked.find(path, f"changed: not the spelling that was published{unchecked}", RESTORE)
+        checked.find(path, f"changed: not the spelling that was published{unchecked}")
         return None
     if manifest["version"] != folder.name:
-        what = f"the manifest of {manifest['version']}, not of {folder.name}"
-        checked.find(path, what, RESTORE)
+        checked.find(path, f"the manifest of {manifest['version']}, not of {folder.name}")
         return None
     if pointer and sha256 is None:
         what = f"{POINTER} does not know it: it was put here, or a build was killed"
@@ -305,14 +301,14 @@ def _verify_files(folder: Path, manifest: dict[str, Any], checked: Checked) -> s
         passing = " (a write that was killed left it)" if name.startswith(TEMPORARY) else ""
         checked.find(folder / name, f"not in the manifest{passing}", "move it out of the release")
     for name, sha256 in listed.items():
-        if not checked.is_file(folder / name, RESTORE):
+        if not checked.is_file(folder / name):
             continue
         actual = checked.sha256(folder / name)
         if actual == sha256:
             good.add(name)
         elif actual:
             what = f"not the bytes that were published: sha256 {actual}, published {sha256}"
-            checked.find(folder / name, what, RESTORE)
+            checked.find(folder / name, what)
     return good
 
 
@@ -327,16 +323,15 @@ def _verify_table(path: Path, table: dict[str, Any], checked: Checked) -> None:
     except MemoryError:  # also Arrow's
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
-        checked.find(path, f"cannot be read as Parquet: {str(error).splitlines()[0]}", RESTORE)
+        checked.find(path, f"cannot be read as Parquet: {str(error).splitlines()[0]}")
         return
     if metadata.num_rows != table["rows"]:
-        what = f"{metadata.num_rows:,} rows; the manifest says {table['rows']:,}"
-        checked.find(path, what, RESTORE)
+        checked.find(path, f"{metadata.num_rows:,} rows; the manifest says {table['rows']:,}")
     expected = [(c["name"], c["type"], c["nullable"], c["description"]) for c in table["columns"]]
     if actual != expected:
         names = sorted({column[0] for column in {*actual} ^ {*expected}})
         what = f"columns are not those of the manifest: {first_of(names) or 'their order'}"
-        checked.find(path, what, RESTORE)
+        checked.find(path, what)
 
 
 def _verify_parent(
@@ -348,7 +343,7 @@ def _verify_parent(
     path = folder / MANIFEST
     version, sha256 = parent["version"], parent["manifest_sha256"]
     if number(version) >= number(folder.name):
-        checked.find(path, f"its parent {version} is not older", RESTORE)
+        checked.find(path, f"its parent {version} is not older")
         return
     parent_sha256 = pointer.manifests.get(version) if pointer else None
     parent_manifest = folder.parent / version / MANIFEST
@@ -356,7 +351,7 @@ def _verify_parent(
         parent_sha256 = hashlib.sha256(read_regular(parent_manifest)).hexdigest()
         if parent_sha256 != sha256:
             what = f"changed since it was published: its child {folder.name} knows other bytes"
-            checked.find(parent_manifest, what, RESTORE)
+            checked.find(parent_manifest, what)
     elif parent_sha256 is None:
         what = f"its parent {version} is not there, and {POINTER} does not know it"
         checked.find(path, what, "restore the parent, or latest.json, from a backup")
