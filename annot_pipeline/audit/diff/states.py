@@ -37,9 +37,9 @@ from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.runtime.partitions import input_slices
 from annot_pipeline.stages.build import MAKER, Build, Progress, Work
 from annot_pipeline.stages.ingest.item_versions import TEXTS
-from annot_pipeline.stages.ingest.judge_kinds import JUDGE_KINDS
 from annot_pipeline.stages.ingest.metrics import JudgmentMetrics
 from annot_pipeline.stages.ingest.raw_names import NAMES
+from annot_pipeline.stages.ingest.resolve_tasks import JUDGE_KINDS
 from annot_pipeline.stages.judges.metrics import ControlMetrics
 from annot_pipeline.stages.judges.stage import control_judges_of_campaign, with_verdicts
 from annot_pipeline.storage.queries import Queries
@@ -196,8 +196,8 @@ class Recomputed:
         files = self.make(OF_JUDGMENTS)
         metrics = self.build.recorded(MAKER["settled"]).metrics(JudgmentMetrics)
         schemas = {"tasks": TASKS, "judge_kinds": JUDGE_KINDS, "item_texts": TEXTS}
-        tables = (read_verified(files[name]).cast(schema) for name, schema in schemas.items())
-        return SettledJudgments(files["settled"], *tables, metrics)
+        tasks, kinds, texts = (read_verified(files[n]).cast(s) for n, s in schemas.items())
+        return SettledJudgments(files["settled"], tasks, kinds, texts, metrics)
 
 
 State = Published | Recomputed

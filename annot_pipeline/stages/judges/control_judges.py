@@ -9,6 +9,7 @@ comparisons of judges and screening (compare_judges), arithmetic (methods).
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
@@ -67,16 +68,12 @@ def inconsistent_judges(
 ) -> list[InconsistentJudge]:
     """Return the judges who count and agree no better than chance, those with most items first."""
     result = compared.test.result
-    unit = np.flatnonzero(compared.inconsistent & ~drop)
-    first = np.unique(units.of_pair, return_index=True)[1]
+    names = units.names(by_task=quality.scope == "task")
     judges: list[InconsistentJudge] = []
-    for code in unit.tolist():
-        pair = first[code]
-        judge = units.judge.names[units.pairs.second[pair]]
-        task = units.task.names[units.pairs.first[pair]]
+    for code in np.flatnonzero(compared.inconsistent & ~drop).tolist():
         correlation = float(result.effect[code])
         judges.append({
-            "judge": f"{task} {judge}" if quality.scope == "task" else judge,
+            "judge": names[code],
             "n": int(result.n[code]),
             "correlation": correlation if np.isfinite(correlation) else None,
         })  # fmt: skip
@@ -90,19 +87,14 @@ def label_metrics(
 
     ``some`` are the units without a verdict by controls.
     """
-    pair = np.zeros(units.size, np.int64)
-    pair[units.of_pair[::-1]] = np.arange(units.of_pair.size)[::-1]
+    unit_names = units.names(by_task=quality.scope == "task")
 
     def names(chosen: Flags) -> list[str]:
-        judges = []
-        for code in pair[np.flatnonzero(chosen)].tolist():
-            judge = units.judge.names[units.pairs.second[code]]
-            task = units.task.names[units.pairs.first[code]]
-            judges.append(f"{task} {judge}" if quality.scope == "task" else judge)
-        return sorted(judges)
+        return sorted(unit_names[code] for code in np.flatnonzero(chosen).tolist())
 
     is_careless = (labelled.verdict == FAILED) | (labelled.is_random & ~labelled.is_suspected)
     tests = np.array([test or "" for test in labelled.test])
+    suspected = labelled.is_suspected.tolist()
     return {
         "label_verdicts": {
             name: int((some & (labelled.verdict == code)).sum())
@@ -118,15 +110,7 @@ def label_metrics(
         "unlinked_judges": names(labelled.is_unlinked),
         "unlinked_share": labelled.unlinked_share,
         "camps": labelled.camps,
-        "suspicions": sorted(
-            {
-                reason
-                for reason, is_suspected in zip(
-                    labelled.reason, labelled.is_suspected.tolist(), strict=True
-                )
-                if is_suspected and reason
-            }
-        ),
+        "suspicions": sorted({*filter(None, itertools.compress(labelled.reason, suspected))}),
         "failed_label_share": labelled.failed_share if quality.labels == "drop" else 0.0,
     }
 
