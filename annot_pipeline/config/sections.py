@@ -372,9 +372,7 @@ def _dotted(nested: dict[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in nested.items():
         if isinstance(value, dict):
-            flat |= {
-                f"{name}.{inner}": inner_value for inner, inner_value in _dotted(value).items()
-            }
+            flat |= {f"{name}.{key}": inner for key, inner in _dotted(value).items()}
         elif isinstance(value, bool | int | float):
             flat[name] = str(value).lower()
         else:

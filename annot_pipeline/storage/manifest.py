@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -269,38 +269,25 @@ class ManifestModel(_Section):
         return self
 
 
-def unusable_value(document: Any) -> tuple[str, str] | None:
+def unusable_value(document: Any, where: str = "", level: int = 0) -> tuple[str, str] | None:
     """Return the place of a value that JSON allows and a manifest never holds, and what it is.
 
     Such are numbers that are not finite, text that is no Unicode, and nesting without end: where
     values of any type are allowed, nothing else would refuse them.
     """
-    level: list[tuple[str, Any]] = [("", document)]
-    for _ in range(DEEPEST):
-        for where, value in level:
-            if what := _unusable(value):
-                return where, what
-        level = [(f"{where}.{key}".lstrip("."), inner) for where, value in level
-                 for key, inner in _inner(value)]  # fmt: skip
-        if not level:
-            return None
-    return level[0][0][:60], f"more than {DEEPEST} levels of nesting"
-
-
-def _unusable(value: Any) -> str:
-    if isinstance(value, float) and not math.isfinite(value):
-        return f"{value} is no number"
-    texts = value if isinstance(value, dict) else [value]
+    if level == DEEPEST:
+        return where[:60], f"more than {DEEPEST} levels of nesting"
+    if isinstance(document, float) and not math.isfinite(document):
+        return where, f"{document} is no number"
+    texts = document if isinstance(document, dict) else [document]
     if any(isinstance(text, str) and not _is_unicode(text) for text in texts):
-        return "text that is no Unicode"
-    return ""
-
-
-def _inner(value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, dict):
-        yield from value.items()
-    elif isinstance(value, list):
-        yield from ((str(position), inner) for position, inner in enumerate(value))
+        return where, "text that is no Unicode"
+    inner = document.items() if isinstance(document, dict) else ()
+    inner = enumerate(document) if isinstance(document, list) else inner
+    for key, value in inner:
+        if unusable := unusable_value(value, f"{where}.{key}".lstrip("."), level + 1):
+            return unusable
+    return None
 
 
 def _is_unicode(text: str) -> bool:
