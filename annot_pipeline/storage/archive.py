@@ -12,8 +12,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from annot_pipeline.errors import ConfigError, InputError, Problem, first_of
-from annot_pipeline.storage import files
 from annot_pipeline.storage.checked_export import MatchedExport, OwnFolders, checked_export
+from annot_pipeline.storage.files import (
+    atomic_write,
+    file_sha256,
+    make_private,
+    open_regular,
+    read_json,
+    write_json,
+)
 
 MAGIC = "*?["
 NOTHING: Mapping[str, Path] = {}
@@ -94,14 +101,14 @@ def archive_file(
     """
     with readable(path):
         before = stamp(path)
-        digest = files.file_sha256(path)
+        digest = file_sha256(path)
     archived_path = archived(archive, digest)
     was_archived = archived_path.exists()
-    if not (was_archived and files.file_sha256(archived_path) == digest):
+    if not (was_archived and file_sha256(archived_path) == digest):
         archived_path.parent.mkdir(parents=True, exist_ok=True)
-        with files.atomic_write(archived_path) as temporary:
+        with atomic_write(archived_path) as temporary:
             _copy(path, temporary)
-            if files.file_sha256(temporary) != digest:
+            if file_sha256(temporary) != digest:
                 raise _changing(path)
             check(temporary)
         if was_archived:
@@ -135,7 +142,7 @@ def _copy(path: Path, target: Path) -> None:
     """Copy bytes; an error names the side, source or target, where it occurred."""
     with target.open("wb") as copy, contextlib.ExitStack() as stack:
         with readable(path):
-            file = stack.enter_context(files.open_regular(path, follow=False))
+            file = stack.enter_context(open_regular(path, follow=False))
         while True:
             with readable(path):
                 block = file.read(COPIED_AT_ONCE)
@@ -163,7 +170,7 @@ def export_sha256(path: Path) -> str:
 
 @lru_cache(maxsize=100_000)
 def _stamped_sha256(path: Path, _: Stamp) -> str:
-    return files.file_sha256(path)
+    return file_sha256(path)
 
 
 @contextlib.contextmanager
@@ -260,13 +267,13 @@ def known_digests(file: Path, seconds: float) -> Iterator[Callable[[Path], str]]
     finally:
         if read:
             with contextlib.suppress(OSError):  # they are read again then
-                files.make_private(file.parent)
-                files.write_json(file, entries if whole else stored | entries)
+                make_private(file.parent)
+                write_json(file, entries if whole else stored | entries)
 
 
 def _read(file: Path) -> dict[str, list[object]]:
     try:
-        document = files.read_json(file)
+        document = read_json(file)
         return {path: entry for path, entry in document.items() if len(entry) == N_FIGURES + 1}
     except (OSError, ValueError, AttributeError, TypeError):  # none, or damaged
         return {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -282,7 +282,7 @@ def unusable_value(document: Any, where: str = "", level: int = 0) -> tuple[str,
     texts = document if isinstance(document, dict) else [document]
     if any(isinstance(text, str) and not _is_unicode(text) for text in texts):
         return where, "text that is no Unicode"
-    inner = document.items() if isinstance(document, dict) else ()
+    inner: Iterable[tuple[Any, Any]] = document.items() if isinstance(document, dict) else ()
     inner = enumerate(document) if isinstance(document, list) else inner
     for key, value in inner:
         if unusable := unusable_value(value, f"{where}.{key}".lstrip("."), level + 1):

@@ -20,7 +20,7 @@ from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.stages import registry as declared
 from annot_pipeline.stages.build import MAKER
 from annot_pipeline.storage.files import file_sha256
-from annot_pipeline.storage.stage_result import digest_of
+from annot_pipeline.storage.store import digest_of
 from annot_pipeline.storage.tables import read_table, write_table
 from tests.audit.two_releases import manifest_of, rewrite
 

@@ -77,7 +77,7 @@ def _fit(tasks: Sequence[TaskData]) -> list[FittedTask]:
     """Fit the label model to tasks of one block, or to one large task."""
     from annot_pipeline.stages.labels.em_checkpoints import watch_blocks
     from annot_pipeline.stages.labels.infer_labels import LabelSettings, fit_tasks
-    from annot_pipeline.stages.labels.label_tasks import CODED, JudgedTask
+    from annot_pipeline.stages.labels.label_items import CODED, JudgedTask
 
     if not tasks:
         return []

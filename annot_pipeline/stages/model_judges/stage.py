@@ -27,13 +27,13 @@ from annot_pipeline.stages.model_judges.answers import (
     task_answers,
 )
 from annot_pipeline.stages.model_judges.bias import bias_rows
-from annot_pipeline.stages.model_judges.estimands import (
+from annot_pipeline.stages.model_judges.estimates import (
     PeopleSample,
+    estimate_rows,
     model_answers,
     people_sample,
     task_estimands,
 )
-from annot_pipeline.stages.model_judges.estimates import estimate_rows
 from annot_pipeline.stages.model_judges.metrics import ModelJudgeMetrics
 from annot_pipeline.stages.model_judges.validation import validation_rows
 from annot_pipeline.stages.shared.known_items import Truths

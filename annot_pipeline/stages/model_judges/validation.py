@@ -23,14 +23,12 @@ from annot_pipeline.methods.model_judges.score_validation import ScoreValidation
 from annot_pipeline.methods.model_judges.soft_pairwise_accuracy import soft_pairwise_accuracy
 from annot_pipeline.runtime.indexing import index_pairs
 from annot_pipeline.stages.model_judges.answers import NONE, TaskAnswers, group_means
-from annot_pipeline.stages.model_judges.estimands import PeopleSample
+from annot_pipeline.stages.model_judges.estimates import NO_SHARED_ITEM, THESE_PEOPLE, PeopleSample
 from annot_pipeline.stages.shared.columns import without_nan
 
 Row = dict[str, Any]
 
 NO_PEOPLE = "no person judged the task"
-NO_SHARED_ITEM = "the model and people share no item"
-THESE_PEOPLE = "intervals hold for these people: fewer than 4"
 ONE_ANSWER = "the model always gives the same answer"
 NO_CEILING = "no item is judged by two people: no human ceiling, no alternative annotator test"
 FEW_ITEMS_EACH = (

@@ -19,14 +19,14 @@ from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.model_judges.prediction_powered import PredictionPoweredMean
 from annot_pipeline.methods.planning.validation_sample import SampledPopulation, shrunk_squares
 from annot_pipeline.stages.model_judges.answers import TaskAnswers, group_means
-from annot_pipeline.stages.model_judges.estimands import (
+from annot_pipeline.stages.model_judges.estimates import (
     Estimand,
+    HumanModelComparison,
     model_answers,
     people_probabilities,
     sample_imbalance,
     task_estimands,
 )
-from annot_pipeline.stages.model_judges.estimates import HumanModelComparison
 from annot_pipeline.stages.planning.hit_plan import CannotPlanError
 
 
