@@ -19,11 +19,9 @@ RECORDED = ("version", "prompt_hash", "temperature")
 ANSWERS = ("labels", "scores", "preferences", "ranks")
 
 JUDGE_KINDS = pa.schema(
-    [
-        ("judge", TEXT), ("judge_id", TEXT), ("kind", TEXT), ("model", TEXT), ("family", TEXT),
-        ("version", TEXT), ("prompt_hash", TEXT), ("temperature", REAL),
-    ]
-)  # fmt: skip
+    [(name, TEXT) for name in ("judge", "judge_id", "kind", "model", "family", "version")]
+    + [("prompt_hash", TEXT), ("temperature", REAL)]
+)
 
 
 def judge_kinds(names: pa.Table, judges: Judges, pseudonym_of: Callable[[str], str]) -> pa.Table:

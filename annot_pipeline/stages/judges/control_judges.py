@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.config import Quality
-from annot_pipeline.contracts import INT, REAL, TEXT, VERDICTS
+from annot_pipeline.contracts import FLAG, INT, REAL, TEXT, VERDICTS
 from annot_pipeline.methods.judges.effect_bounds import accuracy_interval
 from annot_pipeline.methods.judges.grouped_tests import GroupedTest
 from annot_pipeline.methods.judges.known_answers import KnownAnswers, known_answers
@@ -185,36 +185,15 @@ def _shortages(verdicts: JudgeVerdicts, test: ControlTest | None) -> list[PowerS
 
 
 JUDGE_TESTS = pa.schema(
-    [
-        ("task", TEXT),
-        ("judge", TEXT),
-        ("verdict", TEXT),
-        ("verdict_reason", TEXT),
-        ("dropped", pa.bool_()),
-        ("suspected", pa.bool_()),
-        ("uncertain", pa.bool_()),
-        ("test", TEXT),
-        ("contrast", TEXT),
-        ("statistic", REAL),
-        ("effect", REAL),
-        ("effect_low", REAL),
-        ("effect_high", REAL),
-        ("required_effect", REAL),
-        ("p_value", REAL),
-        ("p_adjusted", REAL),
-        ("power", REAL),
-        ("n_pairs", INT),
-        ("n_needed", INT),
-        ("n_known_answers", INT),
-        ("known_answer_accuracy", REAL),
-        ("known_answer_low", REAL),
-        ("known_answer_high", REAL),
-        ("bias", REAL),
-        ("spread", REAL),
-        ("inconsistency", REAL),
-        ("correlation", REAL),
-        ("n_shared_items", INT),
-    ]
+    [(name, TEXT) for name in ("task", "judge", "verdict", "verdict_reason")]
+    + [(name, FLAG) for name in ("dropped", "suspected", "uncertain")]
+    + [(name, TEXT) for name in ("test", "contrast")]
+    + [(name, REAL) for name in ("statistic", "effect", "effect_low", "effect_high")]
+    + [(name, REAL) for name in ("required_effect", "p_value", "p_adjusted", "power")]
+    + [(name, INT) for name in ("n_pairs", "n_needed", "n_known_answers")]
+    + [(f"known_answer_{name}", REAL) for name in ("accuracy", "low", "high")]
+    + [(name, REAL) for name in ("bias", "spread", "inconsistency", "correlation")]
+    + [("n_shared_items", INT)]
 )
 """One row is a task and judge; joined into `contracts.JUDGES`."""
 
