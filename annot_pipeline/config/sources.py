@@ -9,8 +9,8 @@ from typing import Any, Literal, get_args
 
 from pydantic import Field, field_validator, model_validator
 
-from annot_pipeline.config.expressions import LARGEST_EACH as LARGEST_EACH
 from annot_pipeline.config.expressions import (
+    LARGEST_EACH,
     CaptureExpression,
     Condition,
     Each,

@@ -97,11 +97,7 @@ def plan_tournament(outputs: ComparedOutputs, settings: Campaign, notes: list[st
     # random among equals, so that a cap does not choose segments by name
     order = open_[np.lexsort((rng.random(open_.size), segments.n_pairs[open_]))]
     most = settings.next_hits.segments
-    if order.size > most:
-        notes.append(
-            f"{task}: {order.size - most:,} of {order.size:,} segments wait for the next batch; "
-            f"next_hits.segments is {most:,}"
-        )
+    _note_waiting(task, order.size, most, notes)
     members = _by_segment(outputs.segment, can_be_asked)
     chosen_pairs: list[Codes] = []
     roles: list[str] = []
@@ -124,6 +120,12 @@ def plan_tournament(outputs: ComparedOutputs, settings: Campaign, notes: list[st
         items_b=all_pairs[:, 1],
         texts_b=[outputs.text(item) for item in all_pairs[:, 1].tolist()],
     )
+
+
+def _note_waiting(task: str, n: int, most: int, notes: list[str]) -> None:
+    if n > most:
+        what = f"{n - most:,} of {n:,} segments wait for the next batch"
+        notes.append(f"{task}: {what}; next_hits.segments is {most:,}")
 
 
 def even_parts(n: int, most: int) -> list[int]:
@@ -278,11 +280,7 @@ def plan_adequacy(
     if not hits:
         raise _nothing_to_label(effort)
     most = settings.next_hits.segments
-    if len(hits) > most:
-        notes.append(
-            f"{question.task}: {len(hits) - most:,} of {len(hits):,} segments wait for the next "
-            f"batch; next_hits.segments is {most:,}"
-        )
+    _note_waiting(question.task, len(hits), most, notes)
     rows = np.concatenate(hits[:most])
     counts = _counts(effort, rows.size)
     notes.append(
