@@ -3,8 +3,7 @@
 From the older release on, changes are made one kind after the other: the code at hand, judgments
 and item tables while verdicts of known judges are held, verdicts, settings, and the code of the
 newer release. A state whose inputs, settings and code are those of another is not built: builds
-are deterministic, so it is the same. What does not belong here: how cells are compared
-(cells), how a state in between is made (between).
+are deterministic, so it is the same. What does not belong here: how cells are compared (cells).
 """
 
 from __future__ import annotations

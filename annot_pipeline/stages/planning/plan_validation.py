@@ -3,8 +3,7 @@
 The batch is a stratified random sample of all items that the model judged, those that people
 judged already among them: these are not asked again. An item's selection probability is that of
 being in the sample or among people's earlier items. What does not belong here: the allocation
-(validation_sample), the population (validation_population), present intervals
-(validation_estimands).
+(validation_sample), the population and present intervals (validation_population).
 """
 
 from __future__ import annotations
