@@ -23,7 +23,7 @@ from annot_pipeline.report.figures import reliability_svg
 from annot_pipeline.runtime.indexing import ByTask
 from annot_pipeline.stages.labels.check_calibration import check_calibration, held_against_truth
 from annot_pipeline.stages.labels.infer_labels import LabelSettings, fit_tasks, label_tables
-from annot_pipeline.stages.labels.label_tasks import JudgedTask
+from annot_pipeline.stages.labels.label_items import JudgedTask
 from studies.crowds import CROWDS, CrowdParams, draw_crowd
 from studies.curve_figures import MOST_TASKS, Drawn
 from studies.item_rounds import stream

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from annot_pipeline.config import Quality
-from annot_pipeline.config.operation import Resources
+from annot_pipeline.config.sections import Resources
 from annot_pipeline.contracts import TEXT, TIME
 from annot_pipeline.gates import GATES
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
@@ -24,7 +24,7 @@ from annot_pipeline.stages.judges.control_scores import Units
 from annot_pipeline.stages.judges.judge_verdicts import FAILED
 from annot_pipeline.stages.judges.label_judges import LabelJudges, label_judges
 from annot_pipeline.stages.labels.infer_labels import LabelSettings
-from annot_pipeline.stages.labels.label_tasks import JudgedTask
+from annot_pipeline.stages.labels.label_items import JudgedTask
 from annot_pipeline.storage.queries import Queries
 from studies.item_rounds import stream
 from studies.label_inference import infer_labels

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from annot_pipeline.runtime.task_partitions import TaskResult
 from annot_pipeline.stages.labels.infer_labels import LabelSettings, fit_tasks, label_tables
-from annot_pipeline.stages.labels.label_tasks import JudgedTask
+from annot_pipeline.stages.labels.label_items import JudgedTask
 
 
 def infer_labels(task: JudgedTask, settings: LabelSettings) -> TaskResult:

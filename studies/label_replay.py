@@ -21,7 +21,7 @@ from annot_pipeline.config.sections import NextHits
 from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.hits.plan_labels import plan_labels
 from annot_pipeline.stages.planning.hit_plan import Question
-from annot_pipeline.stages.planning.plan_tournaments import NothingLeftError
+from annot_pipeline.stages.planning.plan_comparisons import NothingLeftError
 from benchmarks.careless_judges import Answers, Truths, public_sets
 from studies.item_rounds import stream
 from studies.params import CANNOT_BE, LabelReplay

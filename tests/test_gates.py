@@ -23,7 +23,7 @@ from annot_pipeline.gates import (
 from annot_pipeline.stages.build import STAGES
 from annot_pipeline.stages.gold import list_judgments
 from annot_pipeline.stages.labels.metrics import LabelMetrics
-from annot_pipeline.storage.stage_result import digest_of
+from annot_pipeline.storage.store import digest_of
 
 EXPORT = "item,judge,label\n" + "".join(f"i{i},w{j},a\n" for i in range(3) for j in range(3))
 

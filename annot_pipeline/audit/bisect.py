@@ -19,13 +19,7 @@ from annot_pipeline.audit.diff.output import add_lines
 from annot_pipeline.audit.diff.releases import Diff, diff_releases
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import Problem, StoreError, first_of
-from annot_pipeline.storage.manifest_changes import (
-    code_changes,
-    export_changes,
-    release_figures,
-    setting_changes,
-    setting_in_words,
-)
+from annot_pipeline.storage import manifest_changes
 from annot_pipeline.storage.pointer import VERSION
 from annot_pipeline.storage.releases import Release, Releases
 
@@ -232,17 +226,17 @@ def _step(old: Release, new: Release) -> Document:
     step: Document = {"decision": decision, "exports": [], "settings": []}
     if restored := (decision or {}).get("restored"):
         return step | {"causes": [f"rollback to {restored}"]}
-    exports = export_changes(old.manifest, new.manifest)
-    settings = setting_changes(old.manifest, new.manifest)
+    exports = manifest_changes.export_changes(old.manifest, new.manifest)
+    settings = manifest_changes.setting_changes(old.manifest, new.manifest)
     causes = {f"exports {how}": rows for how, rows in exports.items()} | {
         "settings": settings,
-        "code": code_changes(old.manifest, new.manifest),
+        "code": manifest_changes.code_changes(old.manifest, new.manifest),
         "a person was forgotten": (decision or {}).get("forgets_person"),
     }
     return step | {
         "causes": [cause for cause, is_there in causes.items() if is_there],
         "exports": [row["name"] for rows in exports.values() for row in rows],
-        "settings": [list(setting_in_words(change)) for change in settings],
+        "settings": [list(manifest_changes.setting_in_words(change)) for change in settings],
     }
 
 
@@ -250,7 +244,7 @@ def _metrics(release: Release, task: str | None) -> dict[str, float]:
     """Return the metrics of a release by name: of one task, or means over all tasks."""
     manifest = release.manifest
     gates = {check["name"]: check["value"] for check in manifest["checks"]}
-    document = {**release_figures(manifest), **manifest["facts"], "gates": gates}
+    document = {**manifest_changes.release_figures(manifest), **manifest["facts"], "gates": gates}
     tasks = manifest["facts"]["kinds"].keys()
     values = defaultdict[str, list[float]](list)
     for path, of_task, value in _figures(document, tasks):

@@ -68,6 +68,22 @@ def settings_of(campaign: LoadedCampaign, release: Release) -> Campaign:
     StoreError
         They are not kept, or the key of the judges' names is missing or another.
     """
+    settings, are_of_then = kept_settings_of(campaign, release)
+    if not are_of_then:
+        what = "the settings that are kept, or the key of the judges' names, are not those of then"
+        do = f"set ${settings.privacy.key_env} to the key of then, or restore the store"
+        raise _not_remade(release, Problem("", what, do=do))
+    return settings
+
+
+def kept_settings_of(campaign: LoadedCampaign, release: Release) -> tuple[Campaign, bool]:
+    """Return the settings that the store keeps, and whether they and the key are those of then.
+
+    Raises
+    ------
+    StoreError
+        They are not kept, or there is no key of the judges' names.
+    """
     expected_hash: str = release.manifest["settings_hash"]
     text = Store(campaign.store).settings(expected_hash)
     if text is None:
@@ -77,11 +93,7 @@ def settings_of(campaign: LoadedCampaign, release: Release) -> Campaign:
     key = present_key(settings, campaign.store)
     if key is None:
         raise _not_remade(release, no_key(settings.privacy))
-    if settings_hash(settings, derive(key, "fingerprint")) != expected_hash:
-        what = "the settings that are kept, or the key of the judges' names, are not those of then"
-        do = f"set ${settings.privacy.key_env} to the key of then, or restore the store"
-        raise _not_remade(release, Problem("", what, do=do))
-    return settings
+    return settings, settings_hash(settings, derive(key, "fingerprint")) == expected_hash
 
 
 def _not_remade(release: Release, problem: Problem) -> StoreError:

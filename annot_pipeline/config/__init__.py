@@ -4,25 +4,30 @@ Reading the file, `--set` and error messages live in `annot_pipeline.config.camp
 """
 
 from annot_pipeline.config.campaign import Campaign, LoadedCampaign
-from annot_pipeline.config.each import EachBestWorst, EachColumn, EachElement, EachOfCells
 from annot_pipeline.config.expressions import (
     CaptureExpression,
     ColumnExpression,
     Condition,
     ConstantExpression,
+    EachBestWorst,
+    EachColumn,
+    EachElement,
+    EachOfCells,
     Expression,
     JoinExpression,
     RowExpression,
 )
-from annot_pipeline.config.operation import Engine, Limits, Resources
-from annot_pipeline.config.quality import Quality
 from annot_pipeline.config.sections import (
     ControlledHits,
     Criterion,
     Easl,
+    Engine,
+    Limits,
     NextHits,
     Privacy,
+    Quality,
     Ranking,
+    Resources,
     Standardize,
     TaskSettings,
     Threshold,

@@ -12,23 +12,9 @@ from typing import Annotated, Any, Self, TypeVar, get_type_hints
 
 from pydantic import Field, create_model, field_validator, model_validator
 
+from annot_pipeline.config import sections
 from annot_pipeline.config.gold_url import copy_folder, is_url, plain_url
 from annot_pipeline.config.judges import Judges
-from annot_pipeline.config.operation import Engine, Limits, Resources, Schedule
-from annot_pipeline.config.quality import Quality
-from annot_pipeline.config.sections import (
-    About,
-    Agreement,
-    ControlledHits,
-    Easl,
-    Labels,
-    NextHits,
-    Privacy,
-    Ranking,
-    Standardize,
-    TaskSettings,
-    Threshold,
-)
 from annot_pipeline.config.sources import ItemSource, Source
 from annot_pipeline.config.strict_section import Section
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
@@ -132,30 +118,30 @@ class Campaign(Section):
     """
 
     campaign: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
-    about: About = About()
+    about: sections.About = sections.About()
     store: str = "store"
     gold: str = "gold"
     sources: Annotated[tuple[Source, ...], Field(min_length=1)]
     items: tuple[ItemSource, ...] = ()
-    tasks: tuple[TaskSettings, ...] = ()
-    quality: Quality = Quality()
-    standardize: Standardize = Standardize()
+    tasks: tuple[sections.TaskSettings, ...] = ()
+    quality: sections.Quality = sections.Quality()
+    standardize: sections.Standardize = sections.Standardize()
     label_model: str = "hierarchical"
-    labels: Labels = Labels()
+    labels: sections.Labels = sections.Labels()
     judges: Judges = Judges()
     dawid_skene: DawidSkene = DawidSkene()  # type: ignore[valid-type]
-    easl: Easl = Easl()
-    next_hits: NextHits = NextHits()
-    controlled_hits: ControlledHits = ControlledHits()
-    agreement: Agreement = Agreement()
-    ranking: Ranking = Ranking()
-    privacy: Privacy = Privacy()
-    schedule: Schedule = Schedule()
+    easl: sections.Easl = sections.Easl()
+    next_hits: sections.NextHits = sections.NextHits()
+    controlled_hits: sections.ControlledHits = sections.ControlledHits()
+    agreement: sections.Agreement = sections.Agreement()
+    ranking: sections.Ranking = sections.Ranking()
+    privacy: sections.Privacy = sections.Privacy()
+    schedule: sections.Schedule = sections.Schedule()
     owners: tuple[str, ...] = ()
-    resources: Resources = Resources()
-    limits: Limits = Limits()
-    engine: Engine = Engine()
-    gates: dict[str, Threshold] = Field(default_factory=dict)
+    resources: sections.Resources = sections.Resources()
+    limits: sections.Limits = sections.Limits()
+    engine: sections.Engine = sections.Engine()
+    gates: dict[str, sections.Threshold] = Field(default_factory=dict)
     seed: int = Field(default=17, ge=0, lt=2**63)
 
     @model_validator(mode="after")

@@ -21,7 +21,7 @@ from ruamel.yaml.reader import ReaderError
 from annot_pipeline.bounded_json import JsonError, parse_bounded_json
 from annot_pipeline.config import TAG, Campaign, FieldName, ItemFieldName, LoadedCampaign
 from annot_pipeline.config.expressions import TAGS
-from annot_pipeline.config.judge_table import with_judge_table
+from annot_pipeline.config.judges import Judges, with_judge_table
 from annot_pipeline.errors import ConfigError, Problem, shorten
 
 FILE_NAME = "campaign.yaml"
@@ -30,13 +30,7 @@ MOST_VALUES = 200_000
 """Keys and values of a campaign, those that aliases repeat counted as often as they stand."""
 LARGEST_FILE = 4 << 20
 """Bytes of a campaign file; to parse 1 MB of YAML takes seconds."""
-JUDGE_SETTING = (
-    "judges.use=",
-    "judges.epsilon=",
-    "judges.people_items=",
-    "judges.table=",
-    "judges.declared=",
-)
+JUDGE_SETTING = tuple(f"judges.{name}=" for name in (*Judges.model_fields, "table"))
 """Settings beside those of entries: a list of entries becomes a section that has them."""
 MISSING, MEANT = "is missing", "did you mean "
 SHAPES = {
@@ -78,15 +72,9 @@ def load_campaign(
     text = _text(file)
     data = _parse(text, str(file))
     if not isinstance(data, dict):
-        what = "is empty" if data is None else "holds no settings"
-        raise ConfigError(
-            f"{file} {what}",
-            [
-                Problem(
-                    "", "settings look like `campaign: NAME`", do="annot init EXPORT... writes them"
-                )
-            ],
-        )
+        what, do = "settings look like `campaign: NAME`", "annot init EXPORT... writes them"
+        lack = "is empty" if data is None else "holds no settings"
+        raise ConfigError(f"{file} {lack}", [Problem("", what, do=do)])
     _refuse_many(data, str(file))
     _refuse_open(data, file, text)
     data.update(overrides or {})
@@ -235,9 +223,8 @@ def _set(data: dict[str, Any], assignment: str) -> None:
     """Apply ``a.b=c``; list elements by number."""
     path, equals, value = assignment.partition("=")
     if not equals:
-        raise ConfigError(
-            f"--set {assignment}: no value", [Problem("", "write --set a.b=c, as in --set seed=3")]
-        )
+        problem = Problem("", "write --set a.b=c, as in --set seed=3")
+        raise ConfigError(f"--set {assignment}: no value", [problem])
     keys = path.split(".")
     target: Any = data
     for key in keys[:-1]:

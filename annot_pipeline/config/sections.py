@@ -1,9 +1,11 @@
-"""The sections of campaign.yaml beside its sources: tasks, planning, and settings of the stages."""
+"""The sections of campaign.yaml beside sources and judges."""
 
 from __future__ import annotations
 
+import os
 import re
-from typing import Annotated, Literal, Self
+import zoneinfo
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -11,6 +13,371 @@ from annot_pipeline.config.strict_section import LARGEST, Section
 from annot_pipeline.contracts.answer_text import answer_text
 from annot_pipeline.errors import shorten
 from annot_pipeline.methods.planning.hit_design import HitDesign
+
+TESTS_WITH_CONTRAST = ("paired_t", "signed_rank", "welch", "mann_whitney")
+SCREENINGS = ("reference_threshold", "bt500")
+
+
+class Quality(Section):
+    """Sets the test that judges must pass.
+
+    Parameters
+    ----------
+    test
+        Test that a judge must pass; none: no judge is tested.
+    contrast
+        What the test compares: paired (paired_t, signed_rank), pooled or difference (welch,
+        mann_whitney).
+    signed
+        With contrast: difference, whether the difference of repeats keeps its sign.
+    known_accuracy
+        With test: known_answer, share of right answers that a judge must exceed. null: 1 /
+        number of classes.
+    threshold
+        With test: reference_threshold, percent of the scale that references should reach.
+    share
+        With test: reference_threshold, share of a judge's references that may be below the
+        threshold.
+    alpha
+        Significance level: a judge passes if p is below it.
+    min_pairs
+        Fewest pairs, or scores of the smaller sample, for a verdict.
+    min_power
+        Power below which a judge who does not pass is undetermined instead of failed.
+    required_effect
+        annot review proposes to reject only judges whose effect is below this. null: half the
+        median effect of the judges who pass.
+    undetermined
+        Whether judgments of undetermined judges are kept or dropped.
+    scope
+        Whether a judge is tested once over the campaign, or for each task.
+    correction
+        Correction of p-values for the number of judges.
+    rejected_assignments
+        Whether judgments with the status Rejected are dropped or kept.
+    labels
+        Whether answers of people who fail the tests of judges of labels and preferences (chance,
+        constant answers, copies) are dropped, or only measured. Answers of models are only
+        measured. null: measure with label_model dawid_skene, else drop.
+    suspected
+        Whether answers of suspected judges of labels are kept or dropped: those whose answers look
+        wrong while the data cannot tell who is right.
+    """
+
+    test: Literal[
+        "paired_t", "signed_rank", "welch", "mann_whitney", "known_answer", "consistency",
+        "reference_threshold", "bt500", "none",
+    ] = "paired_t"  # fmt: skip
+    contrast: Literal["paired", "pooled", "difference"] = "paired"
+    signed: bool = False
+    known_accuracy: float | None = Field(default=None, gt=0, lt=1)
+    threshold: float = Field(default=90.0, gt=0, le=100)
+    share: float = Field(default=0.15, ge=0, lt=1)
+    alpha: float = Field(default=0.05, gt=0, lt=1)
+    min_pairs: int = Field(default=2, ge=2)
+    min_power: float = Field(default=0.5, ge=0, lt=1)
+    required_effect: float | None = Field(default=None, gt=0)
+    undetermined: Literal["keep", "drop"] = "keep"
+    scope: Literal["campaign", "task"] = "campaign"
+    correction: Literal["none", "holm", "benjamini_hochberg"] = "none"
+    rejected_assignments: Literal["drop", "keep"] = "drop"
+    labels: Literal["measure", "drop"] | None = None
+    suspected: Literal["keep", "drop"] = "keep"
+
+    @model_validator(mode="after")
+    def _test_fits_contrast(self) -> Self:
+        paired = self.test in ("paired_t", "signed_rank")
+        if paired and self.contrast != "paired":
+            raise ValueError(
+                f"{self.test} compares pairs; with contrast: {self.contrast} write test: welch or "
+                "mann_whitney"
+            )
+        if self.test in ("welch", "mann_whitney") and self.contrast == "paired":
+            raise ValueError(
+                f"{self.test} compares two samples; write contrast: pooled (all ordinary scores "
+                "against all degraded ones) or difference (d2 against d1)"
+            )
+        if self.signed and self.contrast != "difference":
+            raise ValueError("signed belongs to contrast: difference")
+        if self.known_accuracy is not None and self.test != "known_answer":
+            raise ValueError("known_accuracy belongs to test: known_answer")
+        if (self.threshold, self.share) != (90.0, 0.15) and self.test != "reference_threshold":
+            raise ValueError("threshold and share belong to test: reference_threshold")
+        if self.required_effect is not None:
+            self._check_required_effect(self.required_effect)
+        return self
+
+    def _check_required_effect(self, required: float) -> None:
+        if self.test in SCREENINGS:
+            raise ValueError(
+                f"required_effect has no meaning with test: {self.test}, which estimates no "
+                "effect; delete it"
+            )
+        if self.test == "consistency" and required >= 1:
+            raise ValueError(
+                f"required_effect is a correlation with test: consistency; {required:g} is not "
+                "allowed: write a number above 0 and below 1, such as 0.2"
+            )
+
+    @property
+    def is_chosen_test(self) -> bool:
+        """Return whether the campaign asks for a test other than the default."""
+        return self.test not in ("paired_t", "none")
+
+    @property
+    def has_contrast(self) -> bool:
+        """Return whether the test compares scores of controls, as ``contrast`` says."""
+        return self.test in TESTS_WITH_CONTRAST
+
+    @property
+    def uses_controls(self) -> bool:
+        """Return whether the test needs controls.
+
+        Other tests take the ordinary scores of all judges.
+        """
+        return self.test not in ("consistency", "bt500")
+
+    @property
+    def required_power(self) -> float:
+        """Return the power from which on a judge who does not pass fails.
+
+        A test without controls must not fail a judge who agrees as the typical judge does more
+        often than at alpha.
+        """
+        if self.test == "consistency":
+            return max(self.min_power, 1 - self.alpha)
+        return self.min_power
+
+    @property
+    def paired_controls(self) -> tuple[str, ...]:
+        """Return kinds of controls that the test compares with their ordinary judgments."""
+        if self.contrast == "pooled" or not self.has_contrast:
+            return ()
+        return ("bad_reference",) if self.contrast == "paired" else ("bad_reference", "ask_again")
+
+
+MASTER = re.compile(
+    r"""local (\[ ([1-9]\d*|\*) (,\s*\d+)? \])?
+    | local-cluster \[ \s*\d+\s*,\s*\d+\s*,\s*\d+\s* \]
+    | spark:// ([^\s:,/]+|\[[0-9a-fA-F:]+\]):\d+ (,([^\s:,/]+|\[[0-9a-fA-F:]+\]):\d+)*
+    | k8s:// \S+ | yarn | sc:// \S+""",
+    re.VERBOSE,
+)
+
+
+class Retries(Section):
+    """Sets how often an unattended build tries again.
+
+    Parameters
+    ----------
+    max
+        Largest number of retries.
+    delay_seconds
+        Seconds before the first retry; each later one waits twice as long.
+    """
+
+    max: int = Field(default=3, ge=0, le=20)
+    delay_seconds: float = Field(default=30, ge=0, le=86_400)
+
+
+class Fresh(Section):
+    """Sets how old the newest release may be; null: as the cron expression implies.
+
+    Parameters
+    ----------
+    warn_hours
+        Age of the newest release from which the freshness check warns, in hours.
+    fail_hours
+        Age of the newest release from which the freshness check fails, in hours.
+    """
+
+    warn_hours: float | None = Field(default=None, ge=1 / 60)
+    fail_hours: float | None = Field(default=None, ge=1 / 60)
+
+    @model_validator(mode="after")
+    def _warns_first(self) -> Self:
+        if self.warn_hours and not self.fail_hours:
+            raise ValueError("warn_hours needs fail_hours")
+        if self.warn_hours and self.fail_hours and not self.warn_hours < self.fail_hours:
+            raise ValueError("warn_hours must be less than fail_hours")
+        return self
+
+
+class Sensor(Section):
+    """Sets the sensor that looks for new exports.
+
+    Parameters
+    ----------
+    active
+        Whether the sensor runs as soon as a Dagster daemon runs.
+    interval_seconds
+        Seconds between two looks at the exports.
+    """
+
+    active: bool = False
+    interval_seconds: int = Field(default=60, ge=1, le=86_400)
+
+
+class Schedule(Section):
+    """Sets when unattended builds run.
+
+    Parameters
+    ----------
+    active
+        Whether the schedule runs as soon as a Dagster daemon runs.
+    cron
+        When the nightly build runs, as a cron expression.
+    timezone
+        Time zone of the cron expression, such as UTC or Europe/Paris.
+    sensor
+        The sensor that builds when new exports arrive.
+    retries
+        How often an unattended build tries again after errors that may pass.
+    fresh
+        How old the newest release may be.
+    """
+
+    active: bool = False
+    cron: str = Field(default="0 2 * * *", pattern=r"^([\d*/,\-A-Za-z]+\s+){4}[\d*/,\-A-Za-z#]+$")
+    timezone: str = "UTC"
+    sensor: Sensor = Sensor()
+    retries: Retries = Retries()
+    fresh: Fresh = Fresh()
+
+    @field_validator("timezone")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        try:
+            zoneinfo.ZoneInfo(name)
+        except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+            raise ValueError(
+                f"unknown time zone {name!r}; write one such as UTC or Europe/Paris"
+            ) from None
+        return name
+
+
+class Resources(Section):
+    """Sets memory, disk and threads of a build; null: what the machine has.
+
+    Parameters
+    ----------
+    memory_limit
+        Memory of SQL queries, such as 4GB. null: 80% of the machine.
+    spill
+        Empty folder for what does not fit into memory. null: a folder in the store.
+    threads
+        Number of threads. null: one per core.
+    """
+
+    memory_limit: str | None = Field(default=None, pattern=r"^\d+(\.\d+)?\s?([KMGT]i?B|B)$")
+    spill: str | None = None
+    threads: int | None = Field(default=None, ge=1, le=1024)
+
+    @property
+    def workers(self) -> int:
+        """Return how much is done side by side."""
+        return self.threads or os.cpu_count() or 1
+
+
+class Limits(Section):
+    """Sets limits of an export; one beyond a limit is refused. Changes no number.
+
+    Parameters
+    ----------
+    unpacked_bytes
+        Largest size of an unpacked export, in bytes.
+    unpacked_ratio
+        Largest ratio of unpacked to packed size, from 64 MB on.
+    row_bytes
+        Largest size of a row or line, in bytes.
+    document_bytes
+        Largest size of a document that is read whole, in bytes.
+    columns
+        Largest number of columns.
+    """
+
+    unpacked_bytes: int = Field(default=1 << 38, ge=1)
+    unpacked_ratio: int = Field(default=250, ge=1)
+    row_bytes: int = Field(default=64 << 20, ge=1 << 10, le=1 << 30)
+    document_bytes: int = Field(default=1 << 30, ge=1)
+    columns: int = Field(default=20_000, ge=1)
+
+
+class Engine(Section):
+    """Sets where heavy steps run.
+
+    With ``kind: local`` the other settings are ignored, so that ``--set engine.kind=local`` builds
+    without the cluster.
+
+    Parameters
+    ----------
+    kind
+        local: this machine. spark: a Spark cluster.
+    master
+        Master of Spark: local[n], spark://, k8s://, yarn or sc://. null: Spark's own files and
+        environment decide.
+    config
+        Settings of Spark by name, such as spark.executor.memory: 2g. Nested names are joined by
+        dots.
+    wait_seconds
+        Seconds without progress on the cluster after which a build fails.
+    """
+
+    kind: Literal["local", "spark"] = "local"
+    master: str | None = None
+    config: dict[str, str] = Field(default_factory=dict)
+    wait_seconds: float = Field(default=300, ge=1)
+
+    @field_validator("master")
+    @classmethod
+    def _spark_takes_it(cls, master: str | None) -> str | None:
+        if master is not None and re.search(r";\s*token=", master):
+            raise ValueError(
+                "a token belongs in the environment: leave master out and set SPARK_REMOTE to the "
+                "whole address"
+            )
+        if master is not None and not MASTER.fullmatch(master):
+            raise ValueError(
+                f"{master!r} is not a Spark master; write local[2], local[*], spark://HOST:PORT, "
+                "k8s://HOST:PORT, yarn or sc://HOST"
+            )
+        return master
+
+    @field_validator("config", mode="before")
+    @classmethod
+    def _by_dotted_names(cls, config: object) -> object:
+        return _dotted(config) if isinstance(config, dict) else config
+
+    @field_validator("config")
+    @classmethod
+    def _of_spark(cls, config: dict[str, str]) -> dict[str, str]:
+        names = sorted(name for name in config if not name.startswith("spark."))
+        if names:
+            raise ValueError(
+                f"Spark ignores names that do not begin with spark.: {', '.join(names)}"
+            )
+        if meant := {"spark.master", "spark.remote"}.intersection(config):
+            raise ValueError(f"{meant.pop()} is set by engine.master")
+        return config
+
+    @model_validator(mode="after")
+    def _spark_alone_has_a_master(self) -> Self:
+        if "kind" not in self.model_fields_set and (self.master or self.config):
+            raise ValueError("master and config need kind: spark")
+        return self
+
+
+def _dotted(nested: dict[str, Any]) -> dict[str, Any]:
+    """Flatten nested settings into Spark's dotted names; values become texts."""
+    flat: dict[str, Any] = {}
+    for name, value in nested.items():
+        if isinstance(value, dict):
+            flat |= {f"{name}.{key}": inner for key, inner in _dotted(value).items()}
+        elif isinstance(value, bool | int | float):
+            flat[name] = str(value).lower()
+        else:
+            flat[name] = value
+    return flat
 
 
 class Criterion(Section):

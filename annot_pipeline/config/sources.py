@@ -9,14 +9,15 @@ from typing import Any, Literal, get_args
 
 from pydantic import Field, field_validator, model_validator
 
-from annot_pipeline.config.each import LARGEST_EACH as LARGEST_EACH
-from annot_pipeline.config.each import Each, too_many_records
 from annot_pipeline.config.expressions import (
+    LARGEST_EACH,
     CaptureExpression,
     Condition,
+    Each,
     Expression,
     JoinExpression,
     compiles,
+    too_many_records,
 )
 from annot_pipeline.config.strict_section import Section
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from types import NoneType
@@ -177,6 +177,11 @@ class Table:
             raise ValueError(f"{self.name} has no columns {sorted(unknown)}")
         table = pa.Table.from_arrays(arrays, schema=self.schema)
         return table.sort_by([(name, "ascending") for name in self.key]) if n_rows else table
+
+    def from_rows(self, rows: Sequence[Mapping[str, object]]) -> pa.Table:
+        """Return the table of these rows; what a row lacks is null."""
+        names = self.schema.names
+        return self.from_columns({name: [row.get(name) for row in rows] for name in names})
 
 
 @dataclass(frozen=True)

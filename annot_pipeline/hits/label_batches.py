@@ -16,9 +16,9 @@ from annot_pipeline.stages.build import Build
 from annot_pipeline.stages.last_build import last_build
 from annot_pipeline.stages.planning.designs import NO_LABELS
 from annot_pipeline.stages.planning.hit_plan import HIT_PLAN, CannotPlanError, Question, plan_table
-from annot_pipeline.stages.planning.listed_items import Listed, listed_items
 from annot_pipeline.stages.planning.metrics import PlanMetrics
-from annot_pipeline.stages.planning.plan_tournaments import NothingLeftError
+from annot_pipeline.stages.planning.plan_comparisons import NothingLeftError
+from annot_pipeline.stages.planning.planning_inputs import Listed, listed_items
 from annot_pipeline.storage.releases import Releases
 from annot_pipeline.storage.tables import StoredTable, StoredTasks, read_verified, verify_table
 

@@ -22,7 +22,7 @@ from annot_pipeline.errors import counted
 from annot_pipeline.methods.planning.label_gain import expected_gain
 from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.stages.planning.hit_plan import CannotPlanError, Question, Slots, TaskItems
-from annot_pipeline.stages.planning.plan_tournaments import NothingLeftError, even_parts
+from annot_pipeline.stages.planning.plan_comparisons import NothingLeftError, even_parts
 
 NO_MODEL = "no model labels its items, so nothing tells how probable a label is"
 

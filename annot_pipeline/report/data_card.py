@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline import contracts
-from annot_pipeline.config.quality import SCREENINGS, TESTS_WITH_CONTRAST
+from annot_pipeline.config.sections import SCREENINGS, TESTS_WITH_CONTRAST
 from annot_pipeline.contracts import GOLD, TEXT, VERDICTS, share_text
 from annot_pipeline.errors import first_of, printable
 from annot_pipeline.gates.gate import statement

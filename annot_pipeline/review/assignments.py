@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from annot_pipeline.config import Quality
-from annot_pipeline.config.quality import SCREENINGS
+from annot_pipeline.config.sections import SCREENINGS
 from annot_pipeline.errors import printable
 
 LONGEST_REASON = 1024

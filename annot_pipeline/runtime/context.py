@@ -19,8 +19,7 @@ from annot_pipeline.runtime.executors import Engine, engine_of
 from annot_pipeline.runtime.job_sizes import DEFAULT_SIZES, JobSizes
 from annot_pipeline.storage.keys import derive
 from annot_pipeline.storage.queries import Queries, give_back_memory
-from annot_pipeline.storage.stage_result import StageResult
-from annot_pipeline.storage.store import Store
+from annot_pipeline.storage.store import StageResult, Store
 from annot_pipeline.storage.tables import StoredTable, TableFile, write_table
 
 T = TypeVar("T")

@@ -27,7 +27,7 @@ from annot_pipeline.runtime.context import (
     write_declared,
 )
 from annot_pipeline.storage.files import regular, remove_unfinished
-from annot_pipeline.storage.stage_result import StageResult
+from annot_pipeline.storage.store import StageResult
 from annot_pipeline.storage.tables import (
     StoredTable,
     TableFile,

@@ -51,8 +51,7 @@ from annot_pipeline.storage.pointer import POINTER
 from annot_pipeline.storage.queries import give_back_memory, sql_digest
 from annot_pipeline.storage.releases import Releases
 from annot_pipeline.storage.shortages import cannot_write, running
-from annot_pipeline.storage.stage_result import StageFingerprint, StageResult
-from annot_pipeline.storage.store import LastFailure, Store
+from annot_pipeline.storage.store import LastFailure, StageFingerprint, StageResult, Store
 from annot_pipeline.storage.tables import StoredTable, TableFile, read_verified
 from annot_pipeline.version import __version__, numeric_packages
 

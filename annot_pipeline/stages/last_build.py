@@ -7,7 +7,7 @@ from annot_pipeline.stages.build import STAGES, Build, StageRun, stages_for
 from annot_pipeline.stages.build_state import build_state
 from annot_pipeline.stages.ingest.present_exports import present_exports
 from annot_pipeline.storage.keys import no_key, present_key
-from annot_pipeline.storage.stage_result import StageResult
+from annot_pipeline.storage.store import StageResult
 from annot_pipeline.storage.tables import StoredTable, read_verified
 
 GONE, CHANGED = "is gone", "has changed"

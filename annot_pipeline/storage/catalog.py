@@ -17,7 +17,7 @@ import duckdb
 from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage.files import atomic_write, make_private, regular
 from annot_pipeline.storage.manifest import files_of
-from annot_pipeline.storage.queries import no_glob, parquet_scan
+from annot_pipeline.storage.queries import no_glob, parquet_scan, text_literal
 from annot_pipeline.storage.releases import Release, Releases
 
 CATALOG = "catalog.duckdb"
@@ -80,7 +80,7 @@ def is_catalog_of(store: Path, release: Release) -> bool:
             ).fetchone()
     except (duckdb.Error, OSError):
         return False
-    first = _text(os.path.abspath(release.folder / files_of(table)[0]["file"]))
+    first = text_literal(os.path.abspath(release.folder / files_of(table)[0]["file"]))
     return row is not None and no_glob(first) in row[0]
 
 
@@ -91,7 +91,7 @@ def _attached(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     connection = duckdb.connect(":memory:", config=config)
     try:
         connection.execute(
-            f"ATTACH {_text(str(path))} AS catalog (STORAGE_VERSION {_text(READ_BY)})"
+            f"ATTACH {text_literal(str(path))} AS catalog (STORAGE_VERSION {text_literal(READ_BY)})"
         )
         connection.execute("USE catalog")
         yield connection
@@ -111,12 +111,12 @@ def _add_release(
     statements = [f"CREATE SCHEMA IF NOT EXISTS {_name(schema)}"]
     for table in release.manifest["tables"]:
         view = f"{_name(schema)}.{_name(table['name'])}"
-        about = _text(f"{release.version}: one row per {table['row']}")
+        about = text_literal(f"{release.version}: one row per {table['row']}")
         paths = (os.path.abspath(release.folder / file["file"]) for file in files_of(table))
         statements.append(f"CREATE VIEW {view} AS FROM {parquet_scan(paths)}")
         statements.append(f"COMMENT ON VIEW {view} IS {about}")
         for column in table["columns"] if columns else ():
-            name, text = _name(column["name"]), _text(column["description"])
+            name, text = _name(column["name"]), text_literal(column["description"])
             statements.append(f"COMMENT ON COLUMN {view}.{name} IS {text}")
     connection.execute("BEGIN")
     try:
@@ -129,7 +129,3 @@ def _add_release(
 
 def _name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
-
-
-def _text(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

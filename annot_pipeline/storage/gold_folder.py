@@ -13,13 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from annot_pipeline.storage.files import (
-    TEMPORARY,
-    atomic_directory,
-    canonical_json,
-    file_sha256,
-    remove,
-)
+from annot_pipeline.storage import files
 from annot_pipeline.storage.locks import LOCK, exclusive_lock
 from annot_pipeline.storage.manifest import MANIFEST, read_manifest
 from annot_pipeline.storage.pointer import (
@@ -34,7 +28,7 @@ from annot_pipeline.storage.pointer import (
 from annot_pipeline.storage.release import Release
 
 UNFINISHED = re.compile(
-    rf"{re.escape(TEMPORARY)}({VERSION.pattern}|{re.escape(POINTER)})-\d+(-\w+)?"
+    rf"{re.escape(files.TEMPORARY)}({VERSION.pattern}|{re.escape(POINTER)})-\d+(-\w+)?"
 )
 """Names of releases and pointers that are being written, or removed."""
 
@@ -111,7 +105,7 @@ class GoldFolder:
     def manifest_sha256(self, version: str) -> str | None:
         """Return the digest of a version's manifest as it lies there; None where there is none."""
         path = self.folder / version / MANIFEST
-        return file_sha256(path) if path.is_file() else None
+        return files.file_sha256(path) if path.is_file() else None
 
     def release(self, version: str, manifest: dict[str, Any], typed: str) -> Release:
         """Return the release of a manifest."""
@@ -135,21 +129,21 @@ class GoldFolder:
 
         Only what bears exactly such a name: gold may lie in a folder with other things.
         """
-        for path in self.folder.glob(f"{TEMPORARY}*"):
+        for path in self.folder.glob(f"{files.TEMPORARY}*"):
             if UNFINISHED.fullmatch(path.name):
-                remove(path)
+                files.remove(path)
 
     def add(self, version: str, fill: Fill) -> dict[str, Any]:
         """Let ``fill`` make a release, which appears whole or not at all; its manifest."""
-        with atomic_directory(self.folder / version) as folder:
+        with files.atomic_directory(self.folder / version) as folder:
             manifest = fill(folder)
-            (folder / MANIFEST).write_bytes(canonical_json(manifest))
+            (folder / MANIFEST).write_bytes(files.canonical_json(manifest))
         return manifest
 
     def remove(self, versions: Sequence[str]) -> None:
         """Remove releases; killed half way, this leaves each whole or gone."""
         for version in versions:
-            gone = self.folder / f"{TEMPORARY}{version}-{os.getpid()}"
+            gone = self.folder / f"{files.TEMPORARY}{version}-{os.getpid()}"
             os.rename(self.folder / version, gone)
             shutil.rmtree(gone)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -20,7 +20,7 @@ from annot_pipeline.contracts import SCHEMA_VERSION
 from annot_pipeline.errors import Problem, StoreError, shorten
 from annot_pipeline.storage.files import read_document
 from annot_pipeline.storage.pointer import SHA256, VERSION
-from annot_pipeline.storage.tables import StoredTable, TableFile
+from annot_pipeline.storage.tables import StoredTable
 
 DEEPEST = 60
 """Levels of nesting in a manifest; settings, the deepest part, have about ten."""
@@ -95,8 +95,8 @@ class _Table(_Section):
                 raise ValueError(f"a table in several files has them in its folder, {self.file}")
         if self.files and sum(file.rows for file in self.files) != self.rows:
             raise ValueError("its files hold other rows in all than the table")
-        files = (TableFile(Path(file.file), file.sha256, file.rows) for file in self.files)
-        if self.files and StoredTable(tuple(files)).sha256 != self.sha256:
+        files = StoredTable.from_entries(Path(), [file.model_dump() for file in self.files])
+        if self.files and files.sha256 != self.sha256:
             raise ValueError("its checksum is not that of its files")
         return self
 
@@ -269,38 +269,25 @@ class ManifestModel(_Section):
         return self
 
 
-def unusable_value(document: Any) -> tuple[str, str] | None:
+def unusable_value(document: Any, where: str = "", level: int = 0) -> tuple[str, str] | None:
     """Return the place of a value that JSON allows and a manifest never holds, and what it is.
 
     Such are numbers that are not finite, text that is no Unicode, and nesting without end: where
     values of any type are allowed, nothing else would refuse them.
     """
-    level: list[tuple[str, Any]] = [("", document)]
-    for _ in range(DEEPEST):
-        for where, value in level:
-            if what := _unusable(value):
-                return where, what
-        level = [(f"{where}.{key}".lstrip("."), inner) for where, value in level
-                 for key, inner in _inner(value)]  # fmt: skip
-        if not level:
-            return None
-    return level[0][0][:60], f"more than {DEEPEST} levels of nesting"
-
-
-def _unusable(value: Any) -> str:
-    if isinstance(value, float) and not math.isfinite(value):
-        return f"{value} is no number"
-    texts = value if isinstance(value, dict) else [value]
+    if level == DEEPEST:
+        return where[:60], f"more than {DEEPEST} levels of nesting"
+    if isinstance(document, float) and not math.isfinite(document):
+        return where, f"{document} is no number"
+    texts = document if isinstance(document, dict) else [document]
     if any(isinstance(text, str) and not _is_unicode(text) for text in texts):
-        return "text that is no Unicode"
-    return ""
-
-
-def _inner(value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, dict):
-        yield from value.items()
-    elif isinstance(value, list):
-        yield from ((str(position), inner) for position, inner in enumerate(value))
+        return where, "text that is no Unicode"
+    inner: Iterable[tuple[Any, Any]] = document.items() if isinstance(document, dict) else ()
+    inner = enumerate(document) if isinstance(document, list) else inner
+    for key, value in inner:
+        if unusable := unusable_value(value, f"{where}.{key}".lstrip("."), level + 1):
+            return unusable
+    return None
 
 
 def _is_unicode(text: str) -> bool:
@@ -419,9 +406,7 @@ def files_of(table: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def stored_table(folder: Path, table: Mapping[str, Any]) -> StoredTable:
     """Return a table of the release in a folder."""
-    return StoredTable(
-        tuple(TableFile(folder / f["file"], f["sha256"], f["rows"]) for f in files_of(table))
-    )
+    return StoredTable.from_entries(folder, files_of(table))
 
 
 def written_in(folder: Path) -> dict[str, Path]:

@@ -43,7 +43,7 @@ def parquet_scan(paths: Iterable[Path | str], *, by_name: bool = False) -> str:
         Whether files may have different columns: these are matched by name, and a column
         ``filename`` holds the path.
     """
-    files = ", ".join(_text(no_glob(path)) for path in paths)
+    files = ", ".join(text_literal(no_glob(path)) for path in paths)
     options = ", union_by_name = true, filename = true" if by_name else ""
     return f"read_parquet([{files}], hive_partitioning = false{options})"
 
@@ -70,45 +70,38 @@ Files: TypeAlias = Source | Sequence[Path]
 
 
 @dataclass(frozen=True)
-class Items:
-    """Some items of a task that follow each other; of a pair the name is ``item_a | item_b``.
+class Names:
+    """Some names that follow each other.
 
     Parameters
     ----------
     after, last
-        The one before the first, and the last; None: there is none before, or behind. Rows that
-        name no item stand behind all.
+        The one before the first, and the last; None: there is none before, or behind.
     """
 
     after: str | None
     last: str | None
+
+    def between(self, column: str) -> str:
+        """Return a SQL condition on a column: after one name, and up to another."""
+        behind = [] if self.after is None else [f"{column} > {text_literal(self.after)}"]
+        up_to = [] if self.last is None else [f"{column} <= {text_literal(self.last)}"]
+        return " AND ".join([*behind, *up_to]) or "true"
+
+
+class Items(Names):
+    """Some items of a task that follow each other; of a pair the name is ``item_a | item_b``.
+
+    Rows that name no item stand behind all.
+    """
 
     def condition(self, columns: Collection[str]) -> str:
         """Return a SQL condition on a table that has some columns of records."""
         item = ["item"] if "item" in columns else []
         pair = ["item_a || ' | ' || item_b"] if {"item_a", "item_b"} <= {*columns} else []
         name = f"coalesce({', '.join([*item, *pair, 'NULL'])})"
-        both = " AND ".join(_range_conditions(name, self.after, self.last)) or "true"
+        both = self.between(name)
         return f"({both})" if self.last is not None else f"({both} OR {name} IS NULL)"
-
-
-@dataclass(frozen=True)
-class Judges:
-    """Some judges that follow each other; ends as `Items` has them."""
-
-    after: str | None
-    last: str | None
-
-    def condition(self) -> str:
-        """Return a SQL condition on a table of judgments."""
-        return " AND ".join(_range_conditions("judge", self.after, self.last)) or "true"
-
-
-def _range_conditions(name: str, after: str | None, last: str | None) -> list[str]:
-    """Return SQL conditions: after one name, and up to another."""
-    behind = [] if after is None else [f"{name} > {_text(after)}"]
-    up_to = [] if last is None else [f"{name} <= {_text(last)}"]
-    return [*behind, *up_to]
 
 
 T = TypeVar("T")
@@ -134,7 +127,7 @@ class Tasks:
     last: str
     none: bool
     items: Items | None = None
-    judges: Judges | None = None
+    judges: Names | None = None
     among: Sequence[str] = ()
 
     @classmethod
@@ -144,17 +137,17 @@ class Tasks:
 
     def condition(self, columns: Collection[str]) -> str:
         """Return the condition in SQL, by some columns; row groups of other tasks are not read."""
-        named = f"task BETWEEN {_text(self.first)} AND {_text(self.last)}"
+        named = f"task BETWEEN {text_literal(self.first)} AND {text_literal(self.last)}"
         if self.among:
-            named += f" AND task IN ({', '.join(map(_text, self.among))})"
+            named += f" AND task IN ({', '.join(map(text_literal, self.among))})"
         if self.items:
             named = f"({named} AND {self.items.condition(columns)})"
         if self.judges:
-            named = f"({named} AND {self.judges.condition()})"
+            named = f"({named} AND {self.judges.between('judge')})"
         return named + " OR task IS NULL" * self.none
 
 
-def _text(name: str) -> str:
+def text_literal(name: str) -> str:
     """Return a text of SQL."""
     return "'" + name.replace("'", "''") + "'"
 

@@ -13,7 +13,6 @@ import hashlib
 import json
 import os
 import re
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -372,7 +371,7 @@ def _check(event: Event) -> None:
 
 def _folded(events: Sequence[Event]) -> LogContent:
     """Return what follows from events, in their order."""
-    golds: dict[str, _GoldSoFar] = defaultdict(_GoldSoFar)
+    golds: dict[str, SeenGold] = {}
     highest, lacks_gold = 0, False
     for event in events:
         kind = event["event"]
@@ -381,37 +380,31 @@ def _folded(events: Sequence[Event]) -> LogContent:
         elif kind == "abandoned" and not event["gold"]:
             lacks_gold = False
         elif kind in ("fed", "pointed", "abandoned"):
-            golds[event["gold"]].add(event)
-    seen = {name: gold.seen() for name, gold in golds.items()}
+            golds[event["gold"]] = _after(golds.get(event["gold"], SeenGold()), event)
+    seen = {name: replace(gold, pointer=_whole(gold.pointer)) for name, gold in golds.items()}
     return LogContent(tuple(events), seen, highest, lacks_gold)
 
 
-class _GoldSoFar:
-    """What the events of some gold add up to."""
+def _after(seen: SeenGold, event: Event) -> SeenGold:
+    """Return what the events of some gold add up to, with one event more."""
+    kind = event["event"]
+    seen = replace(seen, campaign=event["campaign"], is_abandoned=kind == "abandoned")
+    if kind != "pointed":
+        return replace(seen, pointer=None) if seen.is_abandoned else seen
+    version, known = event["version"], seen.pointer or Pointer("", {})
+    manifests = {**known.manifests, **event["manifests"]}
+    pointer = Pointer(version, manifests, (*known.pruned, *event["pruned"]), **marks(event))
+    highest = max(seen.highest, *map(number, (version, *event["manifests"])))
+    return replace(seen, pointer=pointer, highest=highest)
 
-    def __init__(self) -> None:
-        self.campaign, self.version, self.highest, self.is_abandoned = "", "", 0, False
-        self.manifests: dict[str, str] = {}
-        self.pruned: set[str] = set()
-        self.marks: dict[str, Any] = {}
 
-    def add(self, event: Event) -> None:
-        self.campaign, self.is_abandoned = event["campaign"], event["event"] == "abandoned"
-        if self.is_abandoned:
-            self.manifests, self.pruned, self.marks = {}, set(), {}
-        if event["event"] == "pointed":
-            self.version, self.marks = event["version"], marks(event)
-            self.manifests |= event["manifests"]
-            self.pruned |= {*event["pruned"]}
-            self.highest = max(self.highest, *map(number, (self.version, *event["manifests"])))
-
-    def seen(self) -> SeenGold:
-        pointer = None
-        if self.manifests:  # else lines of all its releases were lost
-            pointer = Pointer(self.version, self.manifests, tuple(self.pruned), **self.marks)
-            if self.version not in self.manifests:
-                pointer = replace(pointer, version=pointer.last)
-        return SeenGold(self.campaign, pointer, self.highest, self.is_abandoned)
+def _whole(pointer: Pointer | None) -> Pointer | None:
+    """Return a pointer whose newest release is known; None if lines of all releases were lost."""
+    if pointer is None or not pointer.manifests:
+        return None
+    is_known = pointer.version in pointer.manifests
+    pruned = tuple({*pointer.pruned})
+    return replace(pointer, version=pointer.version if is_known else pointer.last, pruned=pruned)
 
 
 def _news(before: Pointer | None, after: Pointer) -> Event:

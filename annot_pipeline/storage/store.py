@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
+import json
 import os
 import shutil
 import time
@@ -22,11 +24,12 @@ from typing import Any
 import pyarrow as pa
 
 from annot_pipeline.errors import Problem, StoreError
-from annot_pipeline.storage import locks
+from annot_pipeline.storage import locks, marked_folder
 from annot_pipeline.storage.candidates import Candidates
 from annot_pipeline.storage.files import (
     atomic_directory,
     atomic_write,
+    canonical_json,
     read_json,
     read_regular,
     regular,
@@ -35,18 +38,84 @@ from annot_pipeline.storage.files import (
     write_json,
 )
 from annot_pipeline.storage.locks import holders, open_lock, take
-from annot_pipeline.storage.marked_folder import (
-    FIGURES,
-    RECORD_FILE,
-    STORE,
-    claim,
-    is_marked,
-    refuse_foreign,
-)
 from annot_pipeline.storage.queries import clear_spill
 from annot_pipeline.storage.shortages import cannot_write
-from annot_pipeline.storage.stage_result import StageFingerprint, StageResult
-from annot_pipeline.storage.tables import StoredTable, TableFile, read_table
+from annot_pipeline.storage.tables import StoredTable, TableFile, is_intact, read_table
+
+
+@dataclass(frozen=True)
+class StageFingerprint:
+    """Holds the hashes of what a result depends on: code and settings, and each input table."""
+
+    code_version: str
+    settings: str
+    inputs: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class StageResult:
+    """Holds a stage's tables, the document of its metrics, its run, and the seconds it took."""
+
+    stage: str
+    key: str
+    fingerprint: StageFingerprint
+    tables: Mapping[str, StoredTable]
+    document: Mapping[str, Any]
+    run: str
+    seconds: float
+    reused: bool = False
+
+    @classmethod
+    def from_document(cls, document: Any, folder: Path) -> StageResult:
+        """Return the result that a document in a folder of the store describes.
+
+        Raises
+        ------
+        ValueError, KeyError, TypeError
+            The document is not as it was written.
+        """
+        if not isinstance(document, dict):
+            raise TypeError("it is no JSON object")
+        if document.pop("sha256") != digest_of_read(document):
+            raise ValueError("its content does not have its digest")
+        tables = {
+            name: StoredTable.from_entries(folder, files)
+            for name, files in document["tables"].items()
+        }
+        fingerprint = StageFingerprint(**document["basis"])
+        stage, key, facts = document["stage"], document["key"], document["facts"]
+        return cls(stage, key, fingerprint, tables, facts, document["run"], document["seconds"])
+
+    @property
+    def is_intact(self) -> bool:
+        """Return whether the bytes of all tables are those that were written."""
+        return all(is_intact(file) for table in self.tables.values() for file in table.files)
+
+    def stored(self) -> dict[str, Any]:
+        """Return it as it is stored beside the tables."""
+        document = {
+            "stage": self.stage, "key": self.key, "basis": asdict(self.fingerprint),
+            "tables": {
+                name: [
+                    {"file": file.path.name, "sha256": file.sha256, "rows": file.rows}
+                    for file in table.files
+                ]
+                for name, table in self.tables.items()
+            },
+            "facts": dict(self.document), "run": self.run, "seconds": self.seconds,
+        }  # fmt: skip
+        return document | {"sha256": digest_of(document)}
+
+
+def digest_of(document: Mapping[str, Any]) -> str:
+    """Return the digest of a document as it is read again."""
+    return digest_of_read(json.loads(canonical_json(document)))  # noqa: TID251 - our own
+
+
+def digest_of_read(document: Mapping[str, Any]) -> str:
+    """Return the digest of a document that was read from JSON."""
+    return hashlib.sha256(canonical_json(document)).hexdigest()
+
 
 LOCK = ".lock"
 RESULT = "stage.json"
@@ -77,35 +146,25 @@ class LastFailure:
 
 
 class Store:
-    """Represents the folder of a campaign's working state."""
+    """Represents the folder of a campaign's working state.
+
+    Attributes
+    ----------
+    archive
+        Folder of the raw bytes of exports, by SHA-256.
+    records
+        Folder of parsed exports.
+    checkpoints
+        Folder of checkpoints of unfinished calculations.
+    export_digests
+        File of digests of exports that the sensor has read.
+    """
 
     def __init__(self, root: Path) -> None:
-        self.root = root
+        self.root, self.archive, self.records = root, root / "archive", root / "records"
+        self.checkpoints, self.export_digests = root / "checkpoints", root / "export_digests.json"
+        self._settings, self._outcome = root / "settings", root / "last_build.json"
         self._results: dict[Path, StageResult] = {}  # read by this process
-
-    @property
-    def archive(self) -> Path:
-        """Return the folder of the raw bytes of exports, by SHA-256."""
-        return self.root / "archive"
-
-    @property
-    def records(self) -> Path:
-        """Return the folder of parsed exports."""
-        return self.root / "records"
-
-    @property
-    def export_digests(self) -> Path:
-        """Return the file of digests of exports that the sensor has read."""
-        return self.root / "export_digests.json"
-
-    @property
-    def checkpoints(self) -> Path:
-        """Return the folder of checkpoints of unfinished calculations."""
-        return self.root / "checkpoints"
-
-    @property
-    def _settings(self) -> Path:
-        return self.root / "settings"
 
     def keep_settings(self, settings_hash: str, text: str) -> None:
         """Keep the settings of a release whole, for a rebuild; mode 600, as they name judges."""
@@ -131,11 +190,11 @@ class Store:
         StoreError
             It cannot be written.
         """
-        marker = self.root / STORE.marker
+        marker = self.root / marked_folder.STORE.marker
         try:
             if os.path.lexists(marker):
                 regular(marker)
-            claim(self.root, STORE)
+            marked_folder.claim(self.root, marked_folder.STORE)
             probe = self.root / f".tmp-probe-{time.monotonic_ns()}"
             probe.write_bytes(b"")
             probe.unlink(missing_ok=True)  # another build may be cleaning
@@ -152,7 +211,7 @@ class Store:
         ConfigError
             It holds files that no build wrote.
         """
-        refuse_foreign(self.root, STORE, campaign_folder)
+        marked_folder.refuse_foreign(self.root, marked_folder.STORE, campaign_folder)
 
     def result(self, stage: str, key: str) -> StageResult | None:
         """Return an earlier result of the same inputs, settings and code, if all files exist.
@@ -259,7 +318,7 @@ class Store:
 
         A folder that was refused as a store is not written to.
         """
-        if not is_marked(self.root, STORE):
+        if not marked_folder.is_marked(self.root, marked_folder.STORE):
             return
         when = datetime.now(UTC).isoformat(timespec="seconds")
         with contextlib.suppress(OSError):
@@ -316,12 +375,9 @@ class Store:
             return None
         return {"run": last.parent.name, "stage": last.stem, "at": at}
 
-    @property
-    def _outcome(self) -> Path:
-        return self.root / "last_build.json"
-
-    @contextlib.contextmanager
-    def shared_lock(self, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
+    def shared_lock(
+        self, waiting: Callable[[], None] = lambda: None
+    ) -> contextlib.AbstractContextManager[None]:
         """Lock the store for a stage, so that nobody cleans; many stages may run at once.
 
         ``waiting`` is called each minute while a process holds the exclusive lock.
@@ -331,11 +387,11 @@ class Store:
         StoreError
             Another process held the exclusive lock for longer than the limit.
         """
-        with self._lock(fcntl.LOCK_SH, waiting=waiting):
-            yield
+        return self._lock(fcntl.LOCK_SH, waiting=waiting)
 
-    @contextlib.contextmanager
-    def exclusive_lock(self, waiting: Callable[[], None]) -> Iterator[None]:
+    def exclusive_lock(
+        self, waiting: Callable[[], None]
+    ) -> contextlib.AbstractContextManager[None]:
         """Lock the store once no stage runs; ``waiting`` is called each minute.
 
         Raises
@@ -344,10 +400,8 @@ class Store:
             A stage has run for too long.
         """
         if not self.root.is_dir():
-            yield
-            return
-        with self._lock(fcntl.LOCK_EX, waiting=waiting):
-            yield
+            return contextlib.nullcontext()
+        return self._lock(fcntl.LOCK_EX, waiting=waiting)
 
     def users(self) -> str:
         """Return the processes of this machine that use the store, as messages add them."""
@@ -381,7 +435,7 @@ class Store:
         folder that stay, since they hold what no query put there.
         """
         foreign: list[Path] = []
-        if not is_marked(self.root, STORE):
+        if not marked_folder.is_marked(self.root, marked_folder.STORE):
             return foreign
         with contextlib.suppress(BlockingIOError), self._lock(fcntl.LOCK_EX | fcntl.LOCK_NB):
             foreign = clear_spill(spill)
@@ -395,7 +449,7 @@ class Store:
             *self._folders("checkpoints/*"),
             *self._folders("stages/*"),
             self._settings,
-            self.root / FIGURES,
+            self.root / marked_folder.FIGURES,
             *self._folders("archive/*"),
             *self._folders("runs/*"),
         ):
@@ -418,7 +472,7 @@ class Store:
             if folder.stat().st_mtime < oldest and _holds_only(folder, ".npz"):
                 shutil.rmtree(folder)
         for path in self.records.glob("*.*"):
-            is_record_file = RECORD_FILE.fullmatch(path.name) is not None
+            is_record_file = marked_folder.RECORD_FILE.fullmatch(path.name) is not None
             if is_record_file and path.stem not in kept_files and path.stat().st_mtime < oldest:
                 path.unlink()
 

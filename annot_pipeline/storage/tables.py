@@ -6,13 +6,13 @@ import bisect
 import hashlib
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -52,6 +52,11 @@ class StoredTable:
     """A table in the store: one file or several of whole tasks, whose rows follow each other."""
 
     files: tuple[TableFile, ...]
+
+    @classmethod
+    def from_entries(cls, folder: Path, files: Iterable[Mapping[str, Any]]) -> StoredTable:
+        """Return the table whose files in a folder have entries: ``file``, ``sha256``, ``rows``."""
+        return cls(tuple(TableFile(folder / f["file"], f["sha256"], f["rows"]) for f in files))
 
     @property
     def sha256(self) -> str:

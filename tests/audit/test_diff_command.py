@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from annot_pipeline.audit.diff.cells import CAUSES, COMPARED, DIFF
-from annot_pipeline.audit.diff.inputs import JUDGMENTS
+from annot_pipeline.audit.diff.sides import JUDGMENTS
 from annot_pipeline.cli import main
 from annot_pipeline.cli.arguments import TABLES
 from annot_pipeline.cli.diff import why

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from annot_pipeline.audit.trace.documents import trace
-from annot_pipeline.audit.trace.labels import AVERAGE_DIFFERS, VOTES_ALONE, weigh_labels
+from annot_pipeline.audit.trace.weights import AVERAGE_DIFFERS, VOTES_ALONE, weigh_labels
 from annot_pipeline.errors import StoreError
 from annot_pipeline.storage.tables import read_table
 from tests.conftest import Built, build_file

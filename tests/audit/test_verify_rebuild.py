@@ -13,14 +13,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from annot_pipeline.audit.verify.difference import NO_ROW, first_difference
 from annot_pipeline.audit.verify.everything import verify
+from annot_pipeline.audit.verify.rebuild import NO_ROW, first_difference
 from annot_pipeline.cli import main
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.stages import registry as declared
 from annot_pipeline.stages.build import MAKER
 from annot_pipeline.storage.files import file_sha256
-from annot_pipeline.storage.stage_result import digest_of
+from annot_pipeline.storage.store import digest_of
 from annot_pipeline.storage.tables import read_table, write_table
 from tests.audit.two_releases import manifest_of, rewrite
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from annot_pipeline.config.operation import Resources
+from annot_pipeline.config.sections import Resources
 from annot_pipeline.storage.queries import Queries
 from tests.gates.test_drift import gate
 

@@ -8,7 +8,7 @@ from itertools import combinations
 import pyarrow as pa
 import pytest
 
-from annot_pipeline.config.operation import Resources
+from annot_pipeline.config.sections import Resources
 from annot_pipeline.stages.gold.compare import mean_changes
 from annot_pipeline.storage.queries import Queries
 from tests.gates.test_drift import gate

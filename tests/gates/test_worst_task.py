@@ -9,7 +9,7 @@ import pytest
 from annot_pipeline.config import Threshold
 from annot_pipeline.errors import ConfigError
 from annot_pipeline.gates import GATES, check_gate_names
-from annot_pipeline.gates.since_release import largest_change
+from annot_pipeline.gates.measures import largest_change
 
 
 def gate_result(name, metrics, **given):

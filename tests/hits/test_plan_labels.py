@@ -17,7 +17,7 @@ from annot_pipeline.config.sections import NextHits
 from annot_pipeline.hits.label_batches import design_of
 from annot_pipeline.hits.plan_labels import plan_labels
 from annot_pipeline.stages.planning.hit_plan import CannotPlanError, Question
-from annot_pipeline.stages.planning.plan_tournaments import NothingLeftError
+from annot_pipeline.stages.planning.plan_comparisons import NothingLeftError
 from tests.conftest import build_file
 from tests.hits.test_command_audit import N, build_labels, write
 

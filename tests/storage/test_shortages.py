@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from annot_pipeline.audit.verify import checksums
 from annot_pipeline.audit.verify import rebuild as verify_rebuild
-from annot_pipeline.audit.verify import release as verify_release
 from annot_pipeline.cli import main
 from annot_pipeline.commands import publish as publishing
 from annot_pipeline.config import Resources
@@ -79,7 +79,7 @@ CLAIMS_OF_DAMAGE = {
     "mask of labels": ("pyarrow.parquet.ParquetFile", lambda path: name_mask._mapped_in(path)),
     "verified release": (
         "pyarrow.parquet.read_metadata",
-        lambda path: verify_release._verify_table(path, {"rows": 1, "columns": []}, None),
+        lambda path: checksums._verify_table(path, {"rows": 1, "columns": []}, None),
     ),
     "verified rebuild": (
         "annot_pipeline.audit.verify.rebuild.first_difference",
@@ -306,7 +306,7 @@ ENDLESS = """
 import signal
 import sys
 from pathlib import Path
-from annot_pipeline.config.operation import Resources
+from annot_pipeline.config.sections import Resources
 from annot_pipeline.storage import queries
 queries.sql_text = lambda _: "SELECT sum(range % 7) FROM range(10000000000000)"
 signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it in the background

@@ -9,8 +9,7 @@ import pyarrow as pa
 import pytest
 
 from annot_pipeline.errors import StoreError
-from annot_pipeline.storage.stage_result import StageFingerprint
-from annot_pipeline.storage.store import KEPT_RUNS, UNUSED_AFTER, Store
+from annot_pipeline.storage.store import KEPT_RUNS, UNUSED_AFTER, StageFingerprint, Store
 from annot_pipeline.storage.tables import StoredTable, write_table
 
 BASIS = StageFingerprint("1", "settings", {})

@@ -14,9 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.arrays import Flags, Floats
-from annot_pipeline.audit.diff.between import JUDGMENT_CHANGES
 from annot_pipeline.contracts import ESTIMATES, JUDGE_VALIDATION, REAL, TEXT
 from annot_pipeline.storage.queries import Queries
+
+NEW, CORRECTED, WITHDRAWN = "new judgments", "corrected judgments", "withdrawn judgments"
+ADJUDICATIONS = "adjudications"
+JUDGMENT_CHANGES = (NEW, CORRECTED, WITHDRAWN, ADJUDICATIONS)
+"""Kinds of changes to judgments, in the order in which they are made."""
 
 ITEM_TABLES, OTHER_RECORDS = "item tables", "other records"
 VERDICTS, SETTINGS, CODE = "verdicts", "settings", "code"

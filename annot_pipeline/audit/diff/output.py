@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from annot_pipeline.audit.diff.inputs import JUDGMENTS
 from annot_pipeline.audit.diff.releases import Diff
+from annot_pipeline.audit.diff.sides import JUDGMENTS
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.stages.ingest.archived_lines import MOST_BYTES, Place, released_lines
 from annot_pipeline.storage.files import atomic_write

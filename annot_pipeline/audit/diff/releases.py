@@ -29,8 +29,7 @@ from annot_pipeline.audit.diff.cells import (
     long_form,
     values_of,
 )
-from annot_pipeline.audit.diff.inputs import counts_of, input_changes
-from annot_pipeline.audit.diff.sides import Side, side, with_other_names
+from annot_pipeline.audit.diff.sides import Side, counts_of, input_changes, side, with_other_names
 from annot_pipeline.audit.diff.states import Between, State, table_of
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import GOLD
@@ -229,12 +228,9 @@ def compare_releases(
     is_of_key = old.manifest["settings_hash"] == new.manifest["settings_hash"]
     by_judge = is_of_key or not all(names) or bool(names[0] & names[1])
     notes = () if by_judge else ("no judge is in both releases: verdicts are not compared",)
-    parts = []
-    for table in _differing(
-        queries, old, new, _compared_tables(tables or tuple(COMPARED), by_judge=by_judge)
-    ):
-        ends = [values_of(queries, table.cells, end) for end in (table.old, table.new)]
-        parts.append(attributed(table.compared, table.schema, table.cells, ends[0], (), ends[1]))
+    compared_tables = _compared_tables(tables or tuple(COMPARED), by_judge=by_judge)
+    differing_tables = _differing(queries, old, new, compared_tables)
+    parts = [_attributed(queries, table) for table in differing_tables]
     inputs = input_changes(queries, old, new, by_judge=by_judge)
     return Diff(old, new, inputs, _concatenate(parts), notes=notes, causes_found=False)
 
@@ -249,16 +245,11 @@ def _with_causes(between: Between, sides: tuple[Side, Side], tables: Sequence[st
         for version in versions
     ]
     queries = between.queries
-    differing_tables = _differing(
-        queries, old, new, _compared_tables(tables, by_judge=not versions)
-    )
+    compared_tables = _compared_tables(tables, by_judge=not versions)
+    differing_tables = _differing(queries, old, new, compared_tables)
     differing_sources = [f.compared.source for f in differing_tables if f.cells.num_rows]
     steps = between.steps(differing_sources) if differing_sources else []
-    parts = []
-    for f in differing_tables:
-        start, end = (values_of(queries, f.cells, state) for state in (f.old, f.new))
-        moves = _moves(queries, f, steps) if f.cells.num_rows else []
-        parts.append(attributed(f.compared, f.schema, f.cells, start, moves, end))
+    parts = [_attributed(queries, table, steps) for table in differing_tables]
     judgments = between.judgments
     counts = None if judgments is None else counts_of(judgments)
     inputs = input_changes(queries, old, new, by_judge=not versions) | {"judgments": counts}
@@ -267,6 +258,15 @@ def _with_causes(between: Between, sides: tuple[Side, Side], tables: Sequence[st
     ]
     notes += between.notes
     return Diff(old, new, inputs, _concatenate(parts), judgments, recomputed, notes)
+
+
+def _attributed(
+    queries: Queries, table: _TableDifference, steps: Sequence[tuple[str, State]] = ()
+) -> pa.Table:
+    """Return the cells of a table that differ, with what moved them in the steps."""
+    start, end = (values_of(queries, table.cells, state) for state in (table.old, table.new))
+    moves = _moves(queries, table, steps) if table.cells.num_rows else []
+    return attributed(table.compared, table.schema, table.cells, start, moves, end)
 
 
 def _moves(

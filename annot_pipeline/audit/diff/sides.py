@@ -5,23 +5,22 @@ What does not belong here: what would have been published in between (states).
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from annot_pipeline.audit.recompute import exports_of, settings_of
+from annot_pipeline.audit.recompute import exports_of, kept_settings_of, settings_of
 from annot_pipeline.config import Campaign, ItemSource, LoadedCampaign, Source
-from annot_pipeline.config.campaign_file import kept_settings
 from annot_pipeline.config.signature import digest, release_settings, settings_document
-from annot_pipeline.errors import StoreError
+from annot_pipeline.contracts import FLAG, GOLD, INT, TEXT
 from annot_pipeline.stages.build import stages_for
-from annot_pipeline.storage.keys import present_key
-from annot_pipeline.storage.queries import sql_digest
+from annot_pipeline.storage.manifest_changes import code_changes, export_changes, setting_changes
+from annot_pipeline.storage.queries import Queries, sql_digest
 from annot_pipeline.storage.releases import Release
-from annot_pipeline.storage.store import Store
+from annot_pipeline.storage.tables import StoredTable
 from annot_pipeline.version import __version__, numeric_packages
 
 Entry = TypeVar("Entry", Source, ItemSource)
@@ -45,31 +44,18 @@ def side(campaign: LoadedCampaign, release: Release) -> Side:
     StoreError
         The settings are not kept or damaged, there is no key, or the manifest is too old.
     """
-    try:
-        settings = settings_of(campaign, release)
-        return Side(release, settings, exports_of(campaign, release), same_key=True)
-    except StoreError:
-        of_another_key = _of_another_key(campaign, release)
-        if of_another_key is None:
-            raise
-    return Side(release, of_another_key, exports_of(campaign, release), same_key=False)
+    settings, same_key = kept_settings_of(campaign, release)
+    if not (same_key or _are_published(settings, release)):
+        settings = settings_of(campaign, release)  # says what is wrong
+    return Side(release, settings, exports_of(campaign, release), same_key)
 
 
-def _of_another_key(campaign: LoadedCampaign, release: Release) -> Campaign | None:
-    """Return the stored settings if they equal those of the manifest, except for the key."""
-    text = Store(campaign.store).settings(release.manifest["settings_hash"])
-    if text is None:
-        return None
-    settings = kept_settings(text, f"the settings of {release.version} in the store")
-    if present_key(settings, campaign.store) is None:
-        return None
+def _are_published(settings: Campaign, release: Release) -> bool:
+    """Return whether settings equal those of the manifest, except for the key."""
     stored = release_settings(settings)
     partly_hidden = ("sources", "judges", "privacy")  # there, published settings hide who judged
     published = release.manifest["settings"].items()
-    differ = [
-        name for name, value in published if name not in partly_hidden and stored.get(name) != value
-    ]
-    return None if differ else settings
+    return all(name in partly_hidden or stored.get(name) == value for name, value in published)
 
 
 def with_other_names(old: Side, new: Side) -> list[str]:
@@ -138,3 +124,78 @@ def is_of_code_at_hand(release: Release, tables: Iterable[str]) -> bool:
         and all(manifest["packages"].get(n) == v for n, v in numeric_packages().items())
         and all(code_versions.get(s.name) == s.code_version for s in stages_for(tables))
     )
+
+
+Document = dict[str, Any]
+JUDGMENTS = pa.schema(
+    [("change", TEXT), ("is_adjudication", FLAG), ("task", TEXT), ("item", TEXT), ("judge", TEXT)]
+    + [("criterion", TEXT), ("old_answer", TEXT), ("new_answer", TEXT)]
+    + [("particulars", pa.list_(TEXT)), ("old_fate", TEXT), ("new_fate", TEXT)]
+    + [(f"{age}_{name}", type_) for age in ("old", "new")
+       for name, type_ in (("file", TEXT), ("row", INT), ("cell", TEXT))]
+)  # fmt: skip
+"""One row is a judgment, or an expert's decision, that is new, corrected, withdrawn or restated."""
+
+RESTATED_DECISION = "corrected"
+"""Of a decision its reason and its time are published too: with others it is another decision."""
+
+
+def input_changes(queries: Queries, old: Release, new: Release, *, by_judge: bool) -> Document:
+    """Return what manifests and gold say; ``by_judge``: whether judges have the same names."""
+    manifests = old.manifest, new.manifest
+    judges = {"old": old.table("judges"), "new": new.table("judges")}
+    verdicts = queries.table("audit/verdict_changes", judges) if by_judge else None
+    return {
+        "exports": export_changes(*manifests),
+        "judgments": None,
+        "verdicts": None if verdicts is None else verdicts.to_pylist(),
+        "model_versions": queries.table(
+            "audit/model_versions", {"judges": _with_models(new), "released": _with_models(old)}
+        ).to_pylist(),
+        "settings": setting_changes(*manifests),
+        "code": code_changes(*manifests),
+    }
+
+
+def _with_models(release: Release) -> pa.Table:
+    """Return the judges of a release; without models if it is older than their columns."""
+    judges = release.table("judges")
+    return judges if "model" in judges.schema.names else GOLD["judges"].empty()
+
+
+def changed_judgments(
+    queries: Queries,
+    releases: tuple[Release, Release],
+    judgments_by_age: tuple[StoredTable, StoredTable],
+) -> pa.Table:
+    """Return the judgments that differ, as `JUDGMENTS` says; judges by their published names.
+
+    Parameters
+    ----------
+    queries
+        SQL.
+    releases
+        The older and the newer: what is published of each judgment.
+    judgments_by_age
+        Output of the stage ``settle_judgments`` for each.
+    """
+    inputs: dict[str, pa.Table | StoredTable] = {}
+    for age, release, judgments in zip(("old", "new"), releases, judgments_by_age, strict=True):
+        columns = ["source_file", "source_row", "cell", "fate", "judge"]
+        lineage = release.table("lineage").select(columns)
+        inputs |= {age: judgments, f"{age}_lineage": lineage}
+    return queries.table("diff/judgments", inputs).cast(JUDGMENTS)
+
+
+def counts_of(judgments: pa.Table) -> Mapping[str, int]:
+    """Count judgments, and decisions of experts, by how they changed."""
+    names = (judgments[name].to_pylist() for name in ("change", "is_adjudication"))
+    n_by_kind = Counter(
+        f"{RESTATED_DECISION if change == 'restated' else change}_adjudications"
+        if is_adjudication
+        else change
+        for change, is_adjudication in zip(*names, strict=True)
+    )
+    kinds = ("new", "corrected", "restated", "withdrawn")
+    of_experts = (f"{kind}_adjudications" for kind in ("new", "corrected", "withdrawn"))
+    return {name: n_by_kind[name] for name in (*kinds, *of_experts)}

@@ -3,48 +3,148 @@
 From the older release on, changes are made one kind after the other: the code at hand, judgments
 and item tables while verdicts of known judges are held, verdicts, settings, and the code of the
 newer release. A state whose inputs, settings and code are those of another is not built: builds
-are deterministic, so it is the same. What does not belong here: how cells are compared
-(cells), how a state in between is made (between).
+are deterministic, so it is the same. What does not belong here: how cells are compared (cells).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.audit.diff.between import (
-    ADJUDICATIONS,
-    CORRECTED,
-    JUDGMENT_CHANGES,
-    NEW,
-    WITHDRAWN,
-    HeldVerdicts,
-    SettledJudgments,
-    Work,
-    control_with,
-    held_verdicts,
-    settle_between,
+from annot_pipeline.audit.diff import cells
+from annot_pipeline.audit.diff.sides import (
+    Side,
+    changed_judgments,
+    counts_of,
+    entries_merged,
+    is_of_code_at_hand,
+    same_settings,
 )
-from annot_pipeline.audit.diff.cells import CODE, ITEM_TABLES, OTHER_RECORDS, SETTINGS, VERDICTS
-from annot_pipeline.audit.diff.inputs import changed_judgments, counts_of
-from annot_pipeline.audit.diff.sides import Side, entries_merged, is_of_code_at_hand, same_settings
 from annot_pipeline.audit.recompute import recomputed_tables, temporary_build
 from annot_pipeline.config import Campaign, LoadedCampaign
-from annot_pipeline.contracts import GOLD
+from annot_pipeline.contracts import FLAG, GOLD, TEXT
 from annot_pipeline.contracts.task_table import TASKS
 from annot_pipeline.errors import ConfigError, InputError
-from annot_pipeline.stages.build import MAKER, Build, Progress
+from annot_pipeline.runtime.context import StageContext, StageOutput
+from annot_pipeline.runtime.indexing import is_in
+from annot_pipeline.runtime.partitions import input_slices
+from annot_pipeline.stages.build import MAKER, Build, Progress, Work
 from annot_pipeline.stages.ingest.item_versions import TEXTS
-from annot_pipeline.stages.ingest.judge_kinds import JUDGE_KINDS
 from annot_pipeline.stages.ingest.metrics import JudgmentMetrics
+from annot_pipeline.stages.ingest.raw_names import NAMES
+from annot_pipeline.stages.ingest.resolve_tasks import JUDGE_KINDS
+from annot_pipeline.stages.judges.metrics import ControlMetrics
+from annot_pipeline.stages.judges.stage import control_judges_of_campaign, with_verdicts
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release
 from annot_pipeline.storage.tables import StoredTable, read_verified
+
+
+@dataclass(frozen=True)
+class SettledJudgments:
+    """What the stage ``settle_judgments`` made of the exports of a release."""
+
+    judgments: StoredTable
+    tasks: pa.Table
+    kinds: pa.Table
+    item_texts: pa.Table
+    metrics: JudgmentMetrics
+
+
+def settle_between(old: SettledJudgments, new: SettledJudgments, applied: Collection[str]) -> Work:
+    """Return work for ``settle_judgments`` that produces a state between two others.
+
+    Records that do not count (rejected, duplicate, superseded) are left out: no calculation looks
+    at them. Tasks are those of the new state: their kinds and scales change with the first of the
+    changes. Tasks that only the old state has stay until judgments are withdrawn.
+
+    Parameters
+    ----------
+    old, new
+        The states between which it is.
+    applied
+        Which of `JUDGMENT_CHANGES` are applied.
+    """
+    changes = {change.replace(" ", "_"): change in applied for change in cells.JUDGMENT_CHANGES}
+    tasks = new.tasks
+    if cells.WITHDRAWN not in applied:
+        names = pa.array(tasks["task"].to_pylist(), TEXT)
+        gone = pc.invert(pc.is_in(old.tasks["task"].cast(TEXT), names))
+        tasks = pa.concat_tables([tasks, old.tasks.filter(gone)]).sort_by("task")
+
+    is_gone = pc.invert(is_in(old.kinds["judge"], new.kinds["judge"].to_pylist()))
+    kinds = pa.concat_tables([new.kinds, old.kinds.filter(is_gone)]).sort_by("judge")
+
+    def work(context: StageContext) -> StageOutput[JudgmentMetrics]:
+        inputs = {"old": old.judgments, "new": new.judgments}
+        run = context.queries.run
+        return StageOutput(
+            {
+                "settled": lambda: run("diff/settled", inputs, changes),
+                "tasks": tasks,
+                "names": NAMES.empty_table(),
+                "judge_kinds": kinds,
+                "item_texts": new.item_texts,
+            },
+            new.metrics,
+        )
+
+    return work
+
+
+@dataclass(frozen=True)
+class HeldVerdicts:
+    """Whether judges were dropped in an earlier state: those known then stay so.
+
+    ``of_judge`` is empty where judges are tested task by task; else a judge who is known keeps
+    the verdict in tasks that are new to them.
+    """
+
+    of_task_and_judge: Mapping[tuple[str, str], bool]
+    of_judge: Mapping[str, bool]
+
+    def dropped(self, tests: pa.Table) -> list[bool]:
+        """Return whether each judge of ``judge_tests`` is dropped: as held, else as tested."""
+        names = (tests[name].to_pylist() for name in ("task", "judge", "dropped"))
+        return [
+            self.of_task_and_judge.get((task, judge), self.of_judge.get(judge, tested))
+            for task, judge, tested in zip(*names, strict=True)
+        ]
+
+    def differ(self, tests: pa.Table) -> bool:
+        """Return whether holding these verdicts makes any difference."""
+        tested: list[bool] = tests["dropped"].to_pylist()
+        return self.dropped(tests) != tested
+
+
+def held_verdicts(tests: pa.Table, *, scope: str) -> HeldVerdicts:
+    """Return the verdicts of ``judge_tests``, to be held; ``scope`` as quality.scope says."""
+    names = (tests[name].to_pylist() for name in ("task", "judge", "dropped"))
+    rows = list(zip(*names, strict=True))
+    of_judge = {judge: dropped for _, judge, dropped in rows} if scope == "campaign" else {}
+    return HeldVerdicts({(task, judge): dropped for task, judge, dropped in rows}, of_judge)
+
+
+def control_with(verdicts: HeldVerdicts) -> Work:
+    """Return work for ``control_judges`` that holds verdicts fixed; ``judge_tests`` is computed."""
+
+    def work(context: StageContext) -> StageOutput[ControlMetrics]:
+        output = control_judges_of_campaign(context)
+        tests: Any = output.tables["judge_tests"]
+        at = tests.schema.get_field_index("dropped")
+        applied = tests.set_column(at, "dropped", pa.array(verdicts.dropped(tests), FLAG))
+        parts = input_slices(context, "settled")
+        controlled, by_part = with_verdicts(context, parts, applied)
+        return replace(output, tables={**output.tables, **controlled}, partitions=by_part)
+
+    return work
+
 
 OF_ITEMS = ("item_rows", "item_probabilities")
 OF_JUDGMENTS = ("settled", "tasks", "judge_kinds", *OF_ITEMS, "judge_tests")
@@ -94,16 +194,9 @@ class Recomputed:
         """Return its judgments, with fates so far."""
         files = self.make(OF_JUDGMENTS)
         metrics = self.build.recorded(MAKER["settled"]).metrics(JudgmentMetrics)
-        tables = {
-            name: read_verified(files[name]) for name in ("tasks", "judge_kinds", "item_texts")
-        }
-        return SettledJudgments(
-            files["settled"],
-            tables["tasks"].cast(TASKS),
-            tables["judge_kinds"].cast(JUDGE_KINDS),
-            tables["item_texts"].cast(TEXTS),
-            metrics,
-        )
+        schemas = {"tasks": TASKS, "judge_kinds": JUDGE_KINDS, "item_texts": TEXTS}
+        tasks, kinds, texts = (read_verified(files[n]).cast(s) for n, s in schemas.items())
+        return SettledJudgments(files["settled"], tasks, kinds, texts, metrics)
 
 
 State = Published | Recomputed
@@ -176,11 +269,11 @@ class Between:
         ]
         # a cause, whether the state after it is proven to be that before it, and how to build it
         way: list[tuple[str, bool, Callable[[], State]]] = [
-            (CODE, of_code_at_hand(self.old.release), lambda: self._old),
+            (cells.CODE, of_code_at_hand(self.old.release), lambda: self._old),
             *of_kinds,
-            (VERDICTS, not self.verdicts_differ, lambda: self._merged),
-            (SETTINGS, merged_is_new, lambda: self._new),
-            (CODE, of_code_at_hand(self.new.release), lambda: end),
+            (cells.VERDICTS, not self.verdicts_differ, lambda: self._merged),
+            (cells.SETTINGS, merged_is_new, lambda: self._new),
+            (cells.CODE, of_code_at_hand(self.new.release), lambda: end),
         ]
         if all(is_same for _, is_same, _ in way) and not self.kinds:
             self.notes.append(
@@ -223,12 +316,12 @@ class Between:
         """Build the old state with some kinds of changes to its sources; verdicts are held."""
         overrides: dict[str, Work] = {"control_judges": control_with(self._held)}
         settings, exports = self.settings, self.exports
-        if ITEM_TABLES in self.kinds and ITEM_TABLES not in applied:
+        if cells.ITEM_TABLES in self.kinds and cells.ITEM_TABLES not in applied:
             settings = settings.model_copy(update={"items": self.old.settings.items})
             exports = pa.concat_tables(
                 [_of_kind(exports, "judgments"), _of_kind(self.old.exports, "items")]
             )
-        of_judgments = [kind for kind in self.kinds if kind in JUDGMENT_CHANGES]
+        of_judgments = [kind for kind in self.kinds if kind in cells.JUDGMENT_CHANGES]
         if not set(of_judgments) <= set(applied):
             work = settle_between(
                 self._old.resolved_judgments(), self._merged.resolved_judgments(), applied
@@ -251,16 +344,18 @@ class Between:
         )
         counts = counts_of(self.judgments)
         has_changes = {
-            NEW: counts["new"] > 0,
-            CORRECTED: counts["corrected"] + counts["restated"] > 0,
-            WITHDRAWN: counts["withdrawn"] > 0,
-            ADJUDICATIONS: any(n for name, n in counts.items() if name.endswith("adjudications")),
+            cells.NEW: counts["new"] > 0,
+            cells.CORRECTED: counts["corrected"] + counts["restated"] > 0,
+            cells.WITHDRAWN: counts["withdrawn"] > 0,
+            cells.ADJUDICATIONS: any(
+                n for name, n in counts.items() if name.endswith("adjudications")
+            ),
         }
         files = (self._old.files, self._merged.files)
         differ = {name: files[0][name].sha256 != files[1][name].sha256 for name in OF_JUDGMENTS}
         # records that do not count can still move the scale that a task is taken to have
-        has_changes[OTHER_RECORDS] = differ["tasks"] and not any(has_changes.values())
-        has_changes[ITEM_TABLES] = any(differ[name] for name in OF_ITEMS)
+        has_changes[cells.OTHER_RECORDS] = differ["tasks"] and not any(has_changes.values())
+        has_changes[cells.ITEM_TABLES] = any(differ[name] for name in OF_ITEMS)
         self.kinds = tuple(kind for kind, is_found in has_changes.items() if is_found)
         self.verdicts_differ = self._held.differ(self._merged.table("judge_tests"))
 

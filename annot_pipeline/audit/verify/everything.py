@@ -12,10 +12,8 @@ from dataclasses import asdict
 from typing import Any
 
 from annot_pipeline.audit.arrived_exports import arrived_exports, other_key, weak_key
-from annot_pipeline.audit.verify.archive import verify_archive
-from annot_pipeline.audit.verify.findings import Checked
+from annot_pipeline.audit.verify.checksums import RESTORE, Checked, verify_archive, verify_release
 from annot_pipeline.audit.verify.rebuild import verify_rebuild
-from annot_pipeline.audit.verify.release import RESTORE, verify_release
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import AnnotError, StoreError
 from annot_pipeline.stages.build import Progress

@@ -5,23 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from annot_pipeline.gates import measures
 from annot_pipeline.gates.gate import Gate
-from annot_pipeline.gates.measures import named, named_by_task
-from annot_pipeline.gates.since_release import (
-    copied_answers,
-    corrected_judgments,
-    doubtful_items,
-    label_flips,
-    largest_change,
-    model_drift,
-    model_versions,
-    new_classes,
-    shifted,
-    since_release,
-    unseen_judges,
-    vanished_items,
-    vanished_judgments,
-)
+from annot_pipeline.gates.measures import largest_change, named, named_by_task, since_release
 from annot_pipeline.stages.gold.metrics import ReleaseChangeMetrics
 from annot_pipeline.stages.model_judges.metrics import ModelJudgeMetrics
 
@@ -54,7 +40,7 @@ CHANGES: tuple[Gate[Any], ...] = (
         "number of labels in use but absent from the same task of the newest release",
         "if they are other spellings of a class, map them to it; declare labels under tasks to "
         "reject others",
-        new_classes, warn=0,
+        measures.new_classes, warn=0,
     ),
     Gate(
         "label_flips", ReleaseChangeMetrics, "label_changes",
@@ -62,7 +48,7 @@ CHANGES: tuple[Gate[Any], ...] = (
         "task of {minimum} or more",
         "annot diff shows the cause of each change; look at corrected exports, settings and new "
         "judges",
-        measure_from=since_release(label_flips), warn=0.05, error=0.2, minimum=20,
+        measure_from=since_release(measures.label_flips), warn=0.05, error=0.2, minimum=20,
     ),
     Gate(
         "corrected_judgments", ReleaseChangeMetrics, "lineage",
@@ -70,7 +56,7 @@ CHANGES: tuple[Gate[Any], ...] = (
         "worst changed export with {minimum} or more",
         "compare the export with the one before: labels may be swapped, or mapped from another "
         "column; if it is right, raise gates.corrected_judgments.error for this build",
-        measure_from=since_release(corrected_judgments), warn=0.1, error=0.2, minimum=20,
+        measure_from=since_release(measures.corrected_judgments), warn=0.1, error=0.2, minimum=20,
     ),
     Gate(
         "changed_audits", ReleaseChangeMetrics, "lineage",
@@ -94,7 +80,7 @@ CHANGES: tuple[Gate[Any], ...] = (
         "scores or more against the others, as a share of the range, beyond twice its interval",
         "look whether the export has another scale, or its scores are reversed: map it with a "
         "source of its own; if its items are that different, raise gates.shifted_scores.error",
-        measure_from=partial(shifted, kind="scores"), warn=0.15, error=0.3, minimum=20,
+        measure_from=partial(measures.shifted, kind="scores"), warn=0.15, error=0.3, minimum=20,
     ),
     Gate(
         "shifted_systems", ReleaseChangeMetrics, "lineage",
@@ -103,7 +89,7 @@ CHANGES: tuple[Gate[Any], ...] = (
         "look whether systems or sides of the export are swapped, its scores reversed or its "
         "judges partial; if the systems are that different there, raise "
         "gates.shifted_systems.error for this build",
-        measure_from=partial(shifted, kind="systems"), warn=0.5, error=0.8, minimum=20,
+        measure_from=partial(measures.shifted, kind="systems"), warn=0.5, error=0.8, minimum=20,
     ),
     Gate(
         "shifted_labels", ReleaseChangeMetrics, "lineage",
@@ -111,7 +97,7 @@ CHANGES: tuple[Gate[Any], ...] = (
         "{minimum} or more against the others, beyond twice its interval",
         "compare the export with what judges saw: labels may be swapped, shuffled or of another "
         "column; if its items are that different, raise gates.shifted_labels.error for this build",
-        measure_from=partial(shifted, kind="labels"), warn=0.15, error=0.4, minimum=20,
+        measure_from=partial(measures.shifted, kind="labels"), warn=0.15, error=0.4, minimum=20,
     ),
     Gate(
         "copied_answers", ReleaseChangeMetrics, "lineage",
@@ -119,7 +105,7 @@ CHANGES: tuple[Gate[Any], ...] = (
         "{minimum} or more",
         "look whether an export repeats another under other names of judges: exclude it in its "
         "source; if people copied, leave them out (where, or annot forget)",
-        measure_from=copied_answers, warn=0, error=0.2, minimum=20,
+        measure_from=measures.copied_answers, warn=0, error=0.2, minimum=20,
     ),
     Gate(
         "unseen_judges", ReleaseChangeMetrics, "judge_changes",
@@ -127,7 +113,7 @@ CHANGES: tuple[Gate[Any], ...] = (
         "task of {minimum} or more",
         "look at their verdicts in judges before you trust the changes; if judges are mapped from "
         "another column now, correct the mapping",
-        measure_from=since_release(unseen_judges, by_judge=True), warn=0.5, minimum=20,
+        measure_from=since_release(measures.unseen_judges, by_judge=True), warn=0.5, minimum=20,
     ),
     Gate(
         "one_sided_judges", ReleaseChangeMetrics, "judge_changes",
@@ -152,7 +138,8 @@ CHANGES: tuple[Gate[Any], ...] = (
         "let judges of the newest release judge some of these items, or mix in known answers; to "
         "build without suspected judges, set quality.suspected: drop in campaign.yaml; to leave "
         "out an export, exclude it in its source",
-        measure_from=since_release(doubtful_items, by_judge=True), warn=0, error=0.2, minimum=20,
+        measure_from=since_release(measures.doubtful_items, by_judge=True),
+        warn=0, error=0.2, minimum=20,
     ),
     Gate(
         "model_judge_drift", ReleaseChangeMetrics, "model_drift",
@@ -160,14 +147,14 @@ CHANGES: tuple[Gate[Any], ...] = (
         "than in the newest release, beyond chance",
         "check whether the model, its prompt or the items changed: see judge_validation; let "
         "people judge more of the new items",
-        measure_from=since_release(model_drift), warn=0, minimum=20,
+        measure_from=since_release(measures.model_drift), warn=0, minimum=20,
     ),
     Gate(
         "model_judge_versions", ReleaseChangeMetrics, "model_versions",
         "number of models with another version, prompt or temperature than in the newest release",
         "they are separate judges: look at judge_validation before you compare with earlier "
         "releases",
-        model_versions, warn=0,
+        measures.model_versions, warn=0,
     ),
     Gate(
         "unvalidated_model_judges", ModelJudgeMetrics, "judge_validation",
@@ -210,7 +197,7 @@ CHANGES: tuple[Gate[Any], ...] = (
         "export of {minimum} or more",
         "check whether an export is truncated, was replaced, or no longer matches its path; if the"
         " judgments were withdrawn, raise gates.vanished_judgments.error for this build",
-        measure_from=since_release(vanished_judgments, by_judge=True),
+        measure_from=since_release(measures.vanished_judgments, by_judge=True),
         warn=0.05, error=0.2, minimum=20,
     ),
     Gate(
@@ -220,6 +207,6 @@ CHANGES: tuple[Gate[Any], ...] = (
         "check whether an export is truncated, was replaced, or no longer matches its path, or "
         "whether the mapping of item or task changed; if the items were withdrawn, raise "
         "gates.vanished_items.error for this build",
-        measure_from=since_release(vanished_items), warn=0.05, error=0.2, minimum=20,
+        measure_from=since_release(measures.vanished_items), warn=0.05, error=0.2, minimum=20,
     ),
 )  # fmt: skip

@@ -4,19 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from annot_pipeline.gates import measures
 from annot_pipeline.gates.gate import Gate
-from annot_pipeline.gates.measures import (
-    few_judgments,
-    judges_below_chance,
-    labels_against_the_plurality,
-    misnamed_classes,
-    named,
-    named_by_task,
-    related_judges,
-    tasks_without_model,
-    unsupported_labels,
-)
-from annot_pipeline.gates.since_release import certain_share, since_release
+from annot_pipeline.gates.measures import named, named_by_task, since_release
 from annot_pipeline.stages.gold.metrics import ReleaseChangeMetrics
 from annot_pipeline.stages.labels.metrics import CalibrationMetrics, LabelMetrics
 from annot_pipeline.stages.scores.metrics import ItemScoreMetrics
@@ -28,7 +18,7 @@ LABELS: tuple[Gate[Any], ...] = (
         "these tasks publish majority votes without probabilities; map label to a column of "
         "classes, merge classes, or raise dawid_skene.max_parameters (10 million take 2 GB of "
         "memory)",
-        tasks_without_model, warn=0,
+        measures.tasks_without_model, warn=0,
     ),
     Gate(
         "convergence", LabelMetrics, "labels",
@@ -41,14 +31,14 @@ LABELS: tuple[Gate[Any], ...] = (
         "number of classes whose name cannot be trusted under Dawid-Skene",
         "the detail shows which of them the published model keeps; look at prevalence and "
         "judge_confusion; collect more judgments, or merge rare classes",
-        misnamed_classes, warn=0,
+        measures.misnamed_classes, warn=0,
     ),
     Gate(
         "unsupported_labels", LabelMetrics, "labels",
         "number of items with a label that no judge and no expert gave",
         "set label_model: hierarchical, which never publishes such labels; dawid_skene_* columns "
         "have those of Dawid-Skene",
-        unsupported_labels, warn=0,
+        measures.unsupported_labels, warn=0,
     ),
     Gate(
         "labels_against_the_plurality", LabelMetrics, "labels",
@@ -56,7 +46,7 @@ LABELS: tuple[Gate[Any], ...] = (
         "of {minimum} or more",
         "annot trace shows why; the model may take good judges for bad ones, or one class for "
         "another: ask an expert about some of these items",
-        measure_from=labels_against_the_plurality, warn=0.1, minimum=20,
+        measure_from=measures.labels_against_the_plurality, warn=0.1, minimum=20,
     ),
     Gate(
         "votes_predict_better", LabelMetrics, "labels",
@@ -96,14 +86,14 @@ LABELS: tuple[Gate[Any], ...] = (
         "number of groups of judges with correlated errors, beyond what the classes explain",
         "they count as one judge if held-out labels support it; if judges copy each other, share "
         "an account or are one language model, set their family under judges, or keep one of them",
-        related_judges, warn=0,
+        measures.related_judges, warn=0,
     ),
     Gate(
         "certain_share", ReleaseChangeMetrics, "label_changes",
         "largest change of a task's share of certain labels since the newest release, in tasks of "
         "{minimum} items or more",
         "annot diff shows the items; look at new judges, exports and settings",
-        measure_from=since_release(certain_share), warn=0.2, minimum=20,
+        measure_from=since_release(measures.certain_share), warn=0.2, minimum=20,
     ),
     Gate(
         "wrong_certain_labels", CalibrationMetrics, "label_calibration",
@@ -130,19 +120,19 @@ LABELS: tuple[Gate[Any], ...] = (
         "judges_below_chance", LabelMetrics, "labels",
         "share of judges who did worse than chance (beyond the 95% interval)",
         "look at these judges in judges and judge_confusion; they may have misread the classes",
-        measure_from=judges_below_chance, warn=0.05, error=0.5, minimum=10,
+        measure_from=measures.judges_below_chance, warn=0.05, error=0.5, minimum=10,
     ),
     Gate(
         "single_judgment_items", LabelMetrics, "labels",
         "share of judged items that have fewer than {minimum} judgments",
         "collect more judgments per item: the certainty of a single label is unknown",
-        measure_from=few_judgments, warn=0.5, minimum=2,
+        measure_from=measures.few_judgments, warn=0.5, minimum=2,
     ),
     Gate(
         "single_judgment_scores", ItemScoreMetrics, "scores",
         "share of scored items (of no system) that have fewer than {minimum} judgments",
         "collect more judgments per item: a single score is the opinion of one judge; annot hits "
         "selects the items where more help most",
-        measure_from=few_judgments, warn=0.5, minimum=2,
+        measure_from=measures.few_judgments, warn=0.5, minimum=2,
     ),
 )  # fmt: skip

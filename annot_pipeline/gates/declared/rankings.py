@@ -4,19 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from annot_pipeline.gates import measures
 from annot_pipeline.gates.gate import Finding, Gate
-from annot_pipeline.gates.measures import (
-    agreement_by_chance,
-    lopsided_orders,
-    missing_answers,
-    named,
-    named_by_task,
-    segments_in_parts,
-    thin_systems,
-    total,
-    unconfirmed_rankings,
-    worst_task,
-)
+from annot_pipeline.gates.measures import named, named_by_task, total
 from annot_pipeline.stages.agreement.metrics import AgreementMetrics
 from annot_pipeline.stages.rankings.metrics import (
     ComparisonMetrics,
@@ -56,14 +46,14 @@ RANKINGS: tuple[Gate[Any], ...] = (
         "share of outputs that are in contradictions of single judges, in the worst task",
         "see consistency in judges: judges who contradict themselves are careless, or the task is "
         "too hard",
-        lambda m: worst_task(m.in_contradiction), warn=0.25,
+        lambda m: measures.worst_task(m.in_contradiction), warn=0.25,
     ),
     Gate(
         "segments_in_parts", SegmentRankMetrics, "segment_ranks",
         "share of segments that have outputs unconnected by comparisons, in the worst task",
         "each connected part is ranked separately; let judges judge outputs of different parts "
         "together (where judges compare outputs, next_hits.design: tournament asks for that)",
-        segments_in_parts, warn=0.1,
+        measures.segments_in_parts, warn=0.1,
     ),
     Gate(
         "adequacy_without_labels", SegmentRankMetrics, "segment_ranks",
@@ -106,7 +96,7 @@ RANKINGS: tuple[Gate[Any], ...] = (
         "read ranks with their intervals, and leave clusters out; for clusters, let more judges "
         "judge both systems of a pair, on more segments (or documents, if mapped), and spread "
         "judgments evenly over judges",
-        unconfirmed_rankings, warn=0,
+        measures.unconfirmed_rankings, warn=0,
     ),
     Gate(
         "order_imbalance", SystemRankMetrics, "system_rankings",
@@ -114,27 +104,28 @@ RANKINGS: tuple[Gate[Any], ...] = (
         "comparisons",
         "vary which system is shown first: the effect of the order cannot be separated from the "
         "system",
-        lopsided_orders, warn=0,
+        measures.lopsided_orders, warn=0,
     ),
     Gate(
         "thin_systems", SystemRankMetrics, "system_rankings",
         "number of systems ranked by fewer than {minimum} judgments",
         "their ranks are uncertain, see rank_low and rank_high; collect more judgments of them, or"
         " leave them out of rankings",
-        measure_from=thin_systems, warn=0, minimum=10,
+        measure_from=measures.thin_systems, warn=0, minimum=10,
     ),
     Gate(
         "answers_missing_by_system", SystemRankMetrics, "system_rankings",
         "number of tasks with systems that differ in their share of answers beyond chance",
         "rankings leave out what is missing: look at lineage for why these answers failed or were "
         "not given, and ask for them again",
-        lambda m: missing_answers(m.missing_answers, "the answers asked for count"), warn=0,
+        lambda m: measures.missing_answers(m.missing_answers, "the answers asked for count"),
+        warn=0,
     ),
     Gate(
         "agreement_by_chance", AgreementMetrics, "agreement",
         "number of tasks of {minimum} items or more with agreement no better than chance",
         "check the question and the guidelines, and look for judges who answer at random: the "
         "labels and scores of such a task are not reliable",
-        measure_from=agreement_by_chance, warn=0, minimum=20,
+        measure_from=measures.agreement_by_chance, warn=0, minimum=20,
     ),
 )  # fmt: skip

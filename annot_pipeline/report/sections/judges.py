@@ -8,7 +8,7 @@ from hashlib import sha256
 from itertools import count
 from typing import Any
 
-from annot_pipeline.config.quality import SCREENINGS, TESTS_WITH_CONTRAST
+from annot_pipeline.config.sections import SCREENINGS, TESTS_WITH_CONTRAST
 from annot_pipeline.contracts import families_text
 from annot_pipeline.report.contents import Contents, count_tasks
 from annot_pipeline.report.release_figures import (

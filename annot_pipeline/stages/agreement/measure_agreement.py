@@ -32,7 +32,8 @@ from annot_pipeline.stages.agreement.measure_preference_agreement import (
 )
 from annot_pipeline.stages.agreement.measure_score_agreement import score_rows
 from annot_pipeline.stages.agreement.ratings import UNFILTERED, Row, agreement_row
-from annot_pipeline.stages.agreement.repeated_scores import RepeatedScores
+from annot_pipeline.stages.agreement.score_sums import RepeatedScores
+from annot_pipeline.stages.shared.columns import without_nan
 
 COLUMNS = ("task", "item", "judge", "label", "control", "fate")
 """Columns that agreement on labels reads."""
@@ -152,11 +153,7 @@ def measure_agreement(task: TaskData) -> TaskResult:
         rows += preferences
     if by_chance := _by_chance(rows):
         metrics["agreement_by_chance"] = by_chance
-    columns: dict[str, Any] = {name: [row[name] for row in rows] for name in AGREEMENT.schema.names}
-    for name in ("value", "ci_low", "ci_high"):
-        columns[name] = [None if np.isnan(value) else float(value) for value in columns[name]]
-    table = AGREEMENT.from_columns(columns)
-    return {"agreement": table.sort_by([(n, "ascending") for n in AGREEMENT.key])}, metrics
+    return {"agreement": AGREEMENT.from_rows([without_nan(row) for row in rows])}, metrics
 
 
 def _by_chance(rows: Sequence[Row]) -> dict[str, Any] | None:

@@ -150,11 +150,7 @@ class _Judged:
 
     def _contradictions(self, bootstrap: BootstrapRounds) -> Iterator[StatisticRow]:
         graphs = self.graphs
-        n_graphs, n_outputs, n_judges = (
-            graphs.segments.size,
-            graphs.n_outputs,
-            n_distinct(graphs.judges),
-        )
+        n_graphs, n_judges = graphs.segments.size, n_distinct(graphs.judges)
         lone = graphs.segments == len(self.expanded.names.segments)
         units = np.where(lone, graphs.segments + np.arange(n_graphs), graphs.segments)
         name = "share_of_graphs_with_contradictions"
@@ -162,6 +158,7 @@ class _Judged:
             units, graphs.contradicts, np.ones(n_graphs), **bootstrap.arguments(name)
         )
         yield name, estimate, n_graphs, n_judges
+        n_outputs = graphs.n_outputs
         outside = n_outputs - graphs.n_in_contradiction
         estimate = segment_ratio(units, outside, n_outputs, **bootstrap.arguments("consistency"))
         yield "consistency", estimate, int(n_outputs.sum()), n_judges

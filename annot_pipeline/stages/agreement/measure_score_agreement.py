@@ -45,11 +45,11 @@ from annot_pipeline.stages.agreement.ratings import (
     agreement_row,
     bootstrap_interval,
 )
-from annot_pipeline.stages.agreement.repeated_scores import RepeatedScores
 from annot_pipeline.stages.agreement.score_sums import (
     CUTS,
     CodedScores,
     RatedUnits,
+    RepeatedScores,
     ScaleCuts,
     ScoreDomain,
     n_points,

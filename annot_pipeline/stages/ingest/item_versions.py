@@ -83,12 +83,8 @@ def item_versions(
     path = context.folder / "item_texts.parquet"
     texts = partial(_write_texts, context.partition_queries, {**inputs, "versions": versions}, path)
     if n := len(changed_items(versions)):
-        context.progress(
-            f"{counted(n, 'item')} changed their text: the answers to an earlier text stand under "
-            "NAME#DIGEST"
-            if n > 1
-            else "1 item changed its text: the answers to an earlier text stand under NAME#DIGEST"
-        )
+        what = f"{counted(n, 'item')} changed {'its' if n == 1 else 'their'} text"
+        context.progress(f"{what}: the answers to an earlier text stand under NAME#DIGEST")
     return versions, StoredTable((*context.run([texts]),))
 
 

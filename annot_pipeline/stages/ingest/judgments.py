@@ -35,7 +35,6 @@ from annot_pipeline.stages.ingest.item_versions import (
     versions_of,
     without_split_versions,
 )
-from annot_pipeline.stages.ingest.judge_kinds import judge_kinds, used_judges
 from annot_pipeline.stages.ingest.judgment_audits import (
     ACCOUNT,
     CLASSES,
@@ -45,6 +44,7 @@ from annot_pipeline.stages.ingest.judgment_audits import (
     judges_as_items,
     rejection_kinds,
     rejections_with_lines,
+    repeated_answers,
     respelled_classes,
     superseded_by_order,
     undeclared_classes,
@@ -52,8 +52,12 @@ from annot_pipeline.stages.ingest.judgment_audits import (
 from annot_pipeline.stages.ingest.metrics import JudgmentMetrics
 from annot_pipeline.stages.ingest.parsed_exports import ANY_RECORD
 from annot_pipeline.stages.ingest.raw_names import NAME_COLUMNS, names_of, raw_names
-from annot_pipeline.stages.ingest.repeated_answers import repeated_answers
-from annot_pipeline.stages.ingest.resolve_tasks import resolve_tasks, unused_settings
+from annot_pipeline.stages.ingest.resolve_tasks import (
+    judge_kinds,
+    resolve_tasks,
+    unused_settings,
+    used_judges,
+)
 from annot_pipeline.stages.shared.account_records import whole_account
 from annot_pipeline.stages.shared.name_search import CellNames, reader_without_names
 from annot_pipeline.storage.archive import export_sha256

@@ -31,7 +31,7 @@ from annot_pipeline.stages.shared.account_records import RowCounts, row_hashes
 from annot_pipeline.storage.archive import archived
 from annot_pipeline.storage.files import atomic_write, file_sha256, read_json, write_json
 from annot_pipeline.storage.shortages import reading_export
-from annot_pipeline.storage.stage_result import digest_of, digest_of_read
+from annot_pipeline.storage.store import digest_of, digest_of_read
 from annot_pipeline.storage.tables import (
     StoredTable,
     TableFile,

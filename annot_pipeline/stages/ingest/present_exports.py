@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -315,13 +315,8 @@ def _matched_exports(
     settings = campaign.settings
     sources: list[Source | ItemSource] = [*settings.sources, *settings.items]
     for number, source in enumerate(sources):
-        try:
-            exports = exports_of(campaign, source, source.path)
-        except ConfigError:
-            if not missing_ok:
-                raise
-            exports = []
-        yield from ((number, export) for export in exports)
+        with suppress(ConfigError) if missing_ok else nullcontext():
+            yield from ((number, export) for export in exports_of(campaign, source, source.path))
 
 
 @dataclass(frozen=True)

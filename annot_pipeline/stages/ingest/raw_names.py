@@ -164,12 +164,9 @@ def may_be_alike(hashes: Iterable[pa.Table]) -> pa.Array:
     hashes
         Tables of ``what``, ``name_hash``, ``appearance_hash``.
     """
-    whole = pa.concat_tables(
-        part.group_by(["what", "appearance_hash", "name_hash"]).aggregate([]) for part in hashes
-    )
-    names = (
-        whole.unify_dictionaries().group_by(["what", "appearance_hash", "name_hash"]).aggregate([])
-    )
+    keys = ["what", "appearance_hash", "name_hash"]
+    whole = pa.concat_tables(part.group_by(keys).aggregate([]) for part in hashes)
+    names = whole.unify_dictionaries().group_by(keys).aggregate([])
     n = names.group_by(["what", "appearance_hash"]).aggregate([("name_hash", "count")])
     return pc.unique(n.filter(pc.greater(n["name_hash_count"], 1))["appearance_hash"])
 

@@ -27,7 +27,7 @@ from annot_pipeline.config import (
     FieldName,
     Source,
 )
-from annot_pipeline.config.sources import LARGEST_EACH
+from annot_pipeline.config.expressions import LARGEST_EACH
 from annot_pipeline.contracts.answer_text import value_text
 from annot_pipeline.exports.json_lines import parse_json
 from annot_pipeline.exports.raw_rows import RawRows

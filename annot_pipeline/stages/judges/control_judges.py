@@ -4,12 +4,15 @@ Sources: Graham et al. 2013, sections 3 and 4 (degraded copies, repeated items, 
 the contrasts and tests that campaigns since use are settings. Without controls, judges of scores
 are compared with each other. What does not belong here: which control belongs to which judgment
 (sql/control), what is compared (control_scores), what follows from a test (judge_verdicts),
-comparisons of judges (compare_judges), screening (screen_judges), arithmetic (methods).
+comparisons of judges and screening (compare_judges), arithmetic (methods).
 """
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,13 +20,17 @@ import pyarrow.compute as pc
 
 from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.config import Quality
-from annot_pipeline.contracts import INT, REAL, TEXT, VERDICTS
+from annot_pipeline.contracts import FLAG, INT, REAL, TEXT, VERDICTS
 from annot_pipeline.methods.judges.effect_bounds import accuracy_interval
 from annot_pipeline.methods.judges.grouped_tests import GroupedTest
 from annot_pipeline.methods.judges.known_answers import KnownAnswers, known_answers
 from annot_pipeline.runtime.indexing import is_in, names_of
-from annot_pipeline.stages.judges.careful_judge import ControlTest, answer_test, score_test
-from annot_pipeline.stages.judges.compare_judges import compare_judges
+from annot_pipeline.stages.judges.compare_judges import (
+    ComparedJudges,
+    compare_judges,
+    screen_by_bt500,
+    screen_by_references,
+)
 from annot_pipeline.stages.judges.control_scores import (
     ScoredJudges,
     Units,
@@ -35,52 +42,158 @@ from annot_pipeline.stages.judges.judge_verdicts import (
     PASSED,
     UNDETERMINED,
     UNTESTED,
+    ControlTest,
     JudgeVerdicts,
+    answer_test,
     judge_verdicts,
+    score_test,
     untested,
 )
 from annot_pipeline.stages.judges.label_judges import LabelJudges, without_judges
-from annot_pipeline.stages.judges.metrics import VerdictMetrics
-from annot_pipeline.stages.judges.screen_judges import screen_by_bt500, screen_by_references
-from annot_pipeline.stages.judges.verdict_metrics import (
-    inconsistent_judges,
-    label_metrics,
-    verdict_metrics,
+from annot_pipeline.stages.judges.metrics import (
+    InconsistentJudge,
+    PowerShortage,
+    VerdictMetrics,
 )
 from annot_pipeline.stages.shared.columns import replace_columns
 from annot_pipeline.stages.shared.orient_scores import orient_scores
 
-JUDGE_TESTS = pa.schema(
-    [
-        ("task", TEXT),
-        ("judge", TEXT),
-        ("verdict", TEXT),
-        ("verdict_reason", TEXT),
-        ("dropped", pa.bool_()),
-        ("suspected", pa.bool_()),
-        ("uncertain", pa.bool_()),
-        ("test", TEXT),
-        ("contrast", TEXT),
-        ("statistic", REAL),
-        ("effect", REAL),
-        ("effect_low", REAL),
-        ("effect_high", REAL),
-        ("required_effect", REAL),
-        ("p_value", REAL),
-        ("p_adjusted", REAL),
-        ("power", REAL),
-        ("n_pairs", INT),
-        ("n_needed", INT),
-        ("n_known_answers", INT),
-        ("known_answer_accuracy", REAL),
-        ("known_answer_low", REAL),
-        ("known_answer_high", REAL),
-        ("bias", REAL),
-        ("spread", REAL),
-        ("inconsistency", REAL),
-        ("correlation", REAL),
-        ("n_shared_items", INT),
+FEW_PAIRS = 10
+"""Below so many pairs a test seldom finds anything: with 10, the paired t-test finds a
+degradation of 20 points with power .96 (tests/experiments/simulators/test_score_power.py)."""
+
+
+def inconsistent_judges(
+    compared: ComparedJudges, units: Units, drop: Flags, quality: Quality
+) -> list[InconsistentJudge]:
+    """Return the judges who count and agree no better than chance, those with most items first."""
+    result = compared.test.result
+    names = units.names(by_task=quality.scope == "task")
+    judges: list[InconsistentJudge] = []
+    for code in np.flatnonzero(compared.inconsistent & ~drop).tolist():
+        correlation = float(result.effect[code])
+        judges.append({
+            "judge": names[code],
+            "n": int(result.n[code]),
+            "correlation": correlation if np.isfinite(correlation) else None,
+        })  # fmt: skip
+    return sorted(judges, key=lambda row: (-row["n"], row["judge"]))
+
+
+def label_metrics(
+    labelled: LabelJudges, some: Flags, units: Units, quality: Quality
+) -> dict[str, Any]:
+    """Return the metrics of judges of labels, as `VerdictMetrics` names them.
+
+    ``some`` are the units without a verdict by controls.
+    """
+    unit_names = units.names(by_task=quality.scope == "task")
+
+    def names(chosen: Flags) -> list[str]:
+        return sorted(unit_names[code] for code in np.flatnonzero(chosen).tolist())
+
+    is_careless = (labelled.verdict == FAILED) | (labelled.is_random & ~labelled.is_suspected)
+    tests = np.array([test or "" for test in labelled.test])
+    suspected = labelled.is_suspected.tolist()
+    return {
+        "label_verdicts": {
+            name: int((some & (labelled.verdict == code)).sum())
+            for code, name in enumerate(VERDICTS)
+        },
+        "careless_judges": {
+            test: names(is_careless & (tests == test))
+            for test in ("chance", "constant", "copies")
+            if (is_careless & (tests == test)).any()
+        },
+        "suspected_judges": names(labelled.is_suspected),
+        "suspected_share": labelled.suspected_share if quality.suspected == "keep" else 0.0,
+        "unlinked_judges": names(labelled.is_unlinked),
+        "unlinked_share": labelled.unlinked_share,
+        "camps": labelled.camps,
+        "suspicions": sorted({*filter(None, itertools.compress(labelled.reason, suspected))}),
+        "failed_label_share": labelled.failed_share if quality.labels == "drop" else 0.0,
+    }
+
+
+def verdict_metrics(
+    pairs: pa.Table,
+    answers: pa.Table,
+    verdicts: JudgeVerdicts,
+    drop: Flags,
+    test: ControlTest | None,
+    inconsistent: list[InconsistentJudge],
+    quality: Quality,
+) -> VerdictMetrics:
+    """Return the counts of verdicts, and of the controls that they rest on.
+
+    Parameters
+    ----------
+    pairs, answers
+        As `apply_control_test` takes them.
+    verdicts, drop, test
+        Verdicts, whether a judge does not count, and the test, by unit.
+    inconsistent
+        As `inconsistent_judges` gives them.
+    quality
+        Which test.
+    """
+    verdict = verdicts.verdict
+    tested = int(np.isin(verdict, (PASSED, FAILED, UNDETERMINED)).sum())
+    few = 0 if test is None else int(((test.result.n < FEW_PAIRS) & (verdict != UNTESTED)).sum())
+    n_degraded = int(pc.sum(is_in(pairs["control"], ("bad_reference",))).as_py() or 0)
+    kinds = pa.array(quality.paired_controls, TEXT)
+    pairs = pairs.filter(is_in(pairs["control"], kinds))
+    unpaired = pairs.filter(pc.is_valid(pairs["reason"]))
+    without_truth = answers.num_rows - answers["reason"].null_count
+    return VerdictMetrics(
+        verdicts={name: int((verdict == code).sum()) for code, name in enumerate(VERDICTS)},
+        judges_in_control=tested,
+        judges_dropped=int(drop.sum()),
+        verdicts_without_power=_shortages(verdicts, test),
+        judges_with_few_pairs=few if quality.has_contrast else 0,
+        paired_controls=pairs.num_rows,
+        unpaired_controls=unpaired.num_rows,
+        unpaired_reasons={
+            row["values"]: row["counts"]
+            for row in pc.value_counts(unpaired["reason"].cast(TEXT)).to_pylist()
+        },
+        known_answers=answers.num_rows,
+        known_answers_without_truth=without_truth,
+        unused_controls={
+            "none": 0,
+            "known_answer": without_truth + n_degraded,
+            "consistency": answers.num_rows + n_degraded,
+            "bt500": answers.num_rows + n_degraded,
+        }.get(quality.test, answers.num_rows),
+        test_without_controls=quality.test if quality.is_chosen_test and not tested else None,
+        inconsistent_judges=inconsistent,
+    )
+
+
+def _shortages(verdicts: JudgeVerdicts, test: ControlTest | None) -> list[PowerShortage]:
+    """Return how many judges had too little power, by their controls and those they need."""
+    if test is None:
+        return []
+    some = np.flatnonzero(verdicts.lacks_power)
+    counts = Counter(
+        (int(test.result.n[unit]), float(verdicts.n_needed[unit])) for unit in some.tolist()
+    )
+    return [
+        {"n": n, "needed": int(n_required) if np.isfinite(n_required) else None, "judges": judges}
+        for (n, n_required), judges in sorted(counts.items())
     ]
+
+
+JUDGE_TESTS = pa.schema(
+    [(name, TEXT) for name in ("task", "judge", "verdict", "verdict_reason")]
+    + [(name, FLAG) for name in ("dropped", "suspected", "uncertain")]
+    + [(name, TEXT) for name in ("test", "contrast")]
+    + [(name, REAL) for name in ("statistic", "effect", "effect_low", "effect_high")]
+    + [(name, REAL) for name in ("required_effect", "p_value", "p_adjusted", "power")]
+    + [(name, INT) for name in ("n_pairs", "n_needed", "n_known_answers")]
+    + [(f"known_answer_{name}", REAL) for name in ("accuracy", "low", "high")]
+    + [(name, REAL) for name in ("bias", "spread", "inconsistency", "correlation")]
+    + [("n_shared_items", INT)]
 )
 """One row is a task and judge; joined into `contracts.JUDGES`."""
 

@@ -78,6 +78,15 @@ class Units:
         keys = _place(rows["task"], self.task) * width + _place(rows["judge_id"], self.judge)
         return np.searchsorted(self.pairs.first * width + self.pairs.second, keys)
 
+    def names(self, *, by_task: bool) -> list[str]:
+        """Return names of units: of judges, with the task before where ``by_task`` is true."""
+        first = np.unique(self.of_pair, return_index=True)[1]
+        judges = [self.judge.names[code] for code in self.pairs.second[first].tolist()]
+        if not by_task:
+            return judges
+        tasks = (self.task.names[code] for code in self.pairs.first[first].tolist())
+        return [f"{task} {judge}" for task, judge in zip(tasks, judges, strict=True)]
+
     def are_controlled(self, sampled: set[str]) -> npt.NDArray[np.bool_]:
         """Return whether any task of a unit holds controls for the test."""
         in_sample = np.array([name in sampled for name in self.task.names], np.bool_)
@@ -124,11 +133,12 @@ def tested_scores(
     points = _points(tasks, sampled, quality)
     samples: tuple[ControlScores, ...]
     if quality.contrast == "pooled":
-        ordinary, copies = (
+        (ordinary, groups), (copies, groups_of_copies) = (
             _scores(scores, control, tasks, units, points) for control in ("none", "bad_reference")
         )
         # scores of tasks and criteria in which the judge saw no degraded copy are another matter
-        samples = (_of_groups(ordinary, copies.group), copies.scores)
+        some = np.isin(groups, groups_of_copies)
+        samples = (ControlScores(*(values[some] for values in vars(ordinary).values())), copies)
     else:
         degraded = _differences(pairs, "bad_reference", units, points)
         if quality.contrast == "paired":
@@ -150,22 +160,6 @@ def answers_of(answers: pa.Table, units: Units) -> Answers:
     item = index(answers["item"], null="")
     output = index_pairs(units.pair_of_rows(answers), item.codes).codes
     return Answers(unit, right, output, _hits(answers, units, output))
-
-
-@dataclass(frozen=True)
-class _Scores:
-    """Scores of one kind of judgment; ``group`` tells judge, task and criterion apart."""
-
-    scores: ControlScores
-    group: Codes
-
-
-def _of_groups(ordinary: _Scores, groups: Codes) -> ControlScores:
-    some = np.isin(ordinary.group, groups)
-    scores = ordinary.scores
-    return ControlScores(
-        scores.unit[some], scores.value[some], scores.output[some], scores.hit[some]
-    )
 
 
 def _points(tasks: pa.Table, sampled: set[str], quality: Quality) -> dict[str, Scale]:
@@ -204,8 +198,11 @@ def _points(tasks: pa.Table, sampled: set[str], quality: Quality) -> dict[str, S
 
 def _scores(
     scored: pa.Table, control: str, tasks: pa.Table, units: Units, points: dict[str, Scale]
-) -> _Scores:
-    """Return scores of one kind of judgment in tasks with controls, for criteria that take part."""
+) -> tuple[ControlScores, Codes]:
+    """Return scores of one kind of judgment in tasks with controls, for criteria that take part.
+
+    And codes that tell judge, task and criterion apart.
+    """
     rows = scored.select(["task", "judge_id", "control", "criterion", "item", "hit", "score"])
     rows = rows.filter(is_in(rows["control"], (control,)))
     rows = rows.filter(is_in(rows["task"], list(points)))
@@ -216,7 +213,7 @@ def _scores(
     criteria = pc.unique(scored["criterion"].cast(TEXT))
     criterion = pc.fill_null(pc.index_in(rows["criterion"].cast(TEXT), criteria), 0).to_numpy()
     group = units.pair_of_rows(rows) * (len(criteria) + 1) + criterion
-    return _Scores(_control_scores(rows, score, units), group)
+    return _control_scores(rows, score, units), group
 
 
 def _differences(
@@ -295,19 +292,20 @@ class SeriesNames:
         criteria = sorted({name for part in parts for name in part.criteria})
         return cls(dict(sorted(judges.items())), criteria)
 
-    def block(self, rows: pa.Table, tasks: pa.Table) -> SharedScores:
-        """Return the scores of a block; parameters as `ordinary_scores` has them."""
-        coded = CodedTask("", rows)
-        pairs, names = _judges(coded)
-        position = {name: n for n, name in enumerate(self.judges)}
-        judge_of_pair = np.array([position[name] for name in names], np.int64)
-        items = coded.groups("task", "item")
-        return SharedScores.from_scores(
-            items, judge_of_pair[pairs.codes], orient_scores(rows, tasks).score,
-            coded.codes_among("criterion", self.criteria),
-            n_items=int(items.max(initial=-1)) + 1, n_judges=len(self.judges),
-            n_criteria=len(self.criteria),
-        )  # fmt: skip
+
+def shared_scores(rows: pa.Table, tasks: pa.Table, series: SeriesNames) -> SharedScores:
+    """Return the scores of a block; ``rows`` and ``tasks`` as `ordinary_scores` has them."""
+    coded = CodedTask("", rows)
+    pairs, names = _judges(coded)
+    position = {name: n for n, name in enumerate(series.judges)}
+    judge_of_pair = np.array([position[name] for name in names], np.int64)
+    items = coded.groups("task", "item")
+    return SharedScores.from_scores(
+        items, judge_of_pair[pairs.codes], orient_scores(rows, tasks).score,
+        coded.codes_among("criterion", series.criteria),
+        n_items=int(items.max(initial=-1)) + 1, n_judges=len(series.judges),
+        n_criteria=len(series.criteria),
+    )  # fmt: skip
 
 
 def _judges(rows: CodedTask) -> tuple[PairIndex, list[tuple[str, str]]]:

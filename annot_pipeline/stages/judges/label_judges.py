@@ -36,15 +36,17 @@ from annot_pipeline.stages.judges.judge_verdicts import (
     UNDETERMINED,
     UNTESTED,
 )
-from annot_pipeline.stages.judges.label_answers import LabelTask, joined_groups, label_tasks
 from annot_pipeline.stages.judges.suspicions import (
     FEWEST_CONSTANT,
     LOG_CONSTANT_P,
     CampsByAnswers,
     ConstantJudges,
+    LabelTask,
     Reasons,
     UncertainItems,
     constant_judges,
+    joined_groups,
+    label_tasks,
     suspected_camps,
     suspected_remains,
     suspected_together,
@@ -132,14 +134,14 @@ class LabelJudges:
         is_new = (self.verdict == UNTESTED) & (other.n_answers > 0)
         takes = is_new | ((self.verdict != FAILED) & (other.verdict == FAILED))
 
-        def of_both(name: str) -> Any:
-            return np.where(takes, getattr(other, name), getattr(self, name))
-
+        names = ("verdict", "test", "reason", "p_adjusted", "power", "n_needed", "is_random")
+        of_both: dict[str, Any] = {
+            name: np.where(takes, getattr(other, name), getattr(self, name)) for name in names
+        }
+        of_both |= {name: of_both[name].tolist() for name in ("test", "reason")}
         pairs = zip(vars(other.chance).values(), vars(self.chance).values(), strict=True)
         return replace(
-            self, verdict=of_both("verdict"), test=of_both("test").tolist(),
-            reason=of_both("reason").tolist(), p_adjusted=of_both("p_adjusted"),
-            power=of_both("power"), n_needed=of_both("n_needed"), is_random=of_both("is_random"),
+            self, **of_both,
             chance=LabelChance(*(np.where(takes, new, own) for new, own in pairs)),
             is_model=self.is_model | other.is_model, is_suspected=self.is_suspected & ~takes,
             n_answers=self.n_answers + other.n_answers,

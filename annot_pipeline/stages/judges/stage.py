@@ -39,7 +39,7 @@ from annot_pipeline.stages.judges.metrics import ControlMetrics
 from annot_pipeline.stages.shared.account_records import COLUMNS as ACCOUNTED
 from annot_pipeline.stages.shared.account_records import account, whole_account
 from annot_pipeline.stages.shared.comparisons import outcomes
-from annot_pipeline.storage.queries import Judges, Queries, Tasks
+from annot_pipeline.storage.queries import Names, Queries, Tasks
 from annot_pipeline.storage.tables import (
     StoredTable,
     TableFile,
@@ -50,9 +50,8 @@ from annot_pipeline.storage.tables import (
 )
 
 if TYPE_CHECKING:
-    from annot_pipeline.methods.judges.leave_one_out import SharedScores
     from annot_pipeline.stages.judges.control_judges import TestedJudges
-    from annot_pipeline.stages.judges.control_scores import ScoredJudges, SeriesNames
+    from annot_pipeline.stages.judges.control_scores import ScoredJudges
     from annot_pipeline.stages.judges.label_judges import LabelJudges
     from annot_pipeline.stages.judges.suspicions import CampsByAnswers
 
@@ -155,7 +154,7 @@ def _judges(context: StageContext, inputs: InputPartition, tasks: pa.Table) -> l
     ends = [names[-1] for names in context.sizes.chunk_judges(n)][:-1]
     task = Tasks.from_names(inputs.tasks, none=False)
     return [
-        replace(task, judges=Judges(after, last)) for after, last in pairwise([None, *ends, None])
+        replace(task, judges=Names(after, last)) for after, last in pairwise([None, *ends, None])
     ]
 
 
@@ -385,7 +384,7 @@ def _scored_judges(
         }
         rows = rows.keep(scores.within_fences, of_tasks)
     names = scores.SeriesNames.joined(rows.map(scores.SeriesNames.from_rows))
-    return scores.ScoredJudges(names, rows.keep(_shared_scores, tasks, names))
+    return scores.ScoredJudges(names, rows.keep(scores.shared_scores, tasks, names))
 
 
 def _ordinary_scores(table: StoredTable, tasks: pa.Table) -> pa.Table:
@@ -393,10 +392,6 @@ def _ordinary_scores(table: StoredTable, tasks: pa.Table) -> pa.Table:
 
     scalar = tasks.filter(is_in(tasks["kind"], ("scalar",)))["task"].to_pylist()
     return ordinary_scores(_scores(table, scalar), tasks)
-
-
-def _shared_scores(rows: pa.Table, tasks: pa.Table, names: SeriesNames) -> SharedScores:
-    return names.block(rows, tasks)
 
 
 def with_verdicts(

@@ -32,16 +32,6 @@ NO_SAMPLE = "the known items are no sample of all items"
 ONE_CLASS = "judges gave one class alone"
 
 
-def calibration_table(rows: Sequence[Row]) -> pa.Table:
-    """Return rows as the table has them."""
-    return LABEL_CALIBRATION.from_columns(
-        {
-            column.name: [row.get(column.name) for row in rows]
-            for column in LABEL_CALIBRATION.columns
-        }
-    )
-
-
 def calibration_row(
     model: str, statistic: str, value: float, n: int, interval: Sequence[float] = (np.nan, np.nan)
 ) -> Row:
@@ -144,7 +134,9 @@ def check_calibration(
             for level in [*certified * (model == "published"), certain_at][:1]
             for row in _figures(model, model_probabilities, truth, level)
         ]
-    table = pa.concat_tables([evidence.cast(LABEL_CALIBRATION.schema), calibration_table(rows)])
+    table = pa.concat_tables(
+        [evidence.cast(LABEL_CALIBRATION.schema), LABEL_CALIBRATION.from_rows(rows)]
+    )
     metrics: dict[str, Any] = {}
     for row in rows:
         is_wrong = row["ci_high"] is not None and row["ci_high"] < certain_at
@@ -215,16 +207,10 @@ def _figures(model: str, probabilities: Floats, truth: Codes, certain_at: float)
     of_truth = np.where(truth == NO_CLASS, 0.0, probabilities[np.arange(n), truth])
     loss = -np.log(np.maximum(of_truth, FLOOR))
     se = loss.std(ddof=1) / np.sqrt(n) if n > 1 else np.nan
-    calibration_errors = reliability(confidence, right, right)
+    errors = reliability(confidence, right, right)
     yield _share(model, "accuracy", right)
     yield _mean(model, "log_loss", loss.mean(), se, n)
-    yield _mean(
-        model,
-        "expected_calibration_error",
-        calibration_errors.label_error,
-        calibration_errors.label_error_se,
-        n,
-    )
+    yield _mean(model, "expected_calibration_error", errors.label_error, errors.label_error_se, n)
     yield _share(model, "certain_share", certain)
     yield _share(model, "certain_accuracy", right[certain])
 

@@ -42,15 +42,18 @@ from annot_pipeline.runtime.task_partitions import TaskResult
 from annot_pipeline.stages.labels.adjudicate import adjudicate
 from annot_pipeline.stages.labels.label_items import (
     AuditSums,
+    JudgedTask,
     LabelSums,
+    LabelTask,
+    Vocabulary,
     audit_sums,
     certificate,
     distribution_rows,
     label_rows,
     labelled_items,
     sums_of,
+    used_rows,
 )
-from annot_pipeline.stages.labels.label_tasks import JudgedTask, LabelTask, Vocabulary, used_rows
 from annot_pipeline.stages.labels.task_tables import (
     JUDGE_FIGURES,
     LABEL_FITS,

@@ -115,7 +115,7 @@ def _predictions(table: StoredTable, tasks: pa.Table, settings: Campaign) -> dic
     from annot_pipeline.methods.labels.inference import predict_small_task
     from annot_pipeline.methods.labels.stacking import ENOUGH as FEW
     from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
-    from annot_pipeline.stages.labels.label_tasks import (
+    from annot_pipeline.stages.labels.label_items import (
         JudgedTask,
         LabelTask,
         Vocabulary,

@@ -21,7 +21,7 @@ from annot_pipeline.runtime.task_partitions import (
     has_many,
     run_by_task,
 )
-from annot_pipeline.stages.labels.label_prior import LabelPrior, label_priors
+from annot_pipeline.stages.labels.label_prior import label_priors
 from annot_pipeline.stages.labels.metrics import CalibrationMetrics, LabelMetrics
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _fit(tasks: Sequence[TaskData]) -> list[FittedTask]:
     """Fit the label model to tasks of one block, or to one large task."""
     from annot_pipeline.stages.labels.em_checkpoints import watch_blocks
     from annot_pipeline.stages.labels.infer_labels import LabelSettings, fit_tasks
-    from annot_pipeline.stages.labels.label_tasks import CODED, JudgedTask
+    from annot_pipeline.stages.labels.label_items import CODED, JudgedTask
 
     if not tasks:
         return []
@@ -92,7 +92,7 @@ def _fit(tasks: Sequence[TaskData]) -> list[FittedTask]:
         [
             JudgedTask(
                 task.name, task.blocks("controlled", CODED), task.declared["labels"],
-                bool(task.declared["by_votes"]), _prior(task).truths, _prior(task).doubted,
+                bool(task.declared["by_votes"]), task.value.truths, task.value.doubted,
             )
             for task in tasks
         ],
@@ -102,11 +102,6 @@ def _fit(tasks: Sequence[TaskData]) -> list[FittedTask]:
         shared_weights=prior.shared_weights,
         watch=watch,
     )  # fmt: skip
-
-
-def _prior(task: TaskData) -> LabelPrior:
-    prior: LabelPrior = task.value
-    return prior
 
 
 def _label(task: TaskData, fitted: Any) -> TaskResult:

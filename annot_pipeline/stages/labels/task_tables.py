@@ -17,13 +17,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.arrays import Floats
-from annot_pipeline.contracts import INT, JUDGE_CONFUSION, PREVALENCE, REAL, TEXT
+from annot_pipeline.contracts import (
+    INT,
+    JUDGE_CONFUSION,
+    LABEL_CALIBRATION,
+    PREVALENCE,
+    REAL,
+    TEXT,
+)
 from annot_pipeline.methods.labels.class_identity import ClassIdentity
 from annot_pipeline.methods.labels.judge_accuracy import judge_accuracy
 from annot_pipeline.methods.labels.published_labels import LabelFit, published_judges
 from annot_pipeline.methods.numerics.shares import wilson_interval
 from annot_pipeline.runtime.indexing import names_of
-from annot_pipeline.stages.labels.check_calibration import calibration_table, evidence_rows
+from annot_pipeline.stages.labels.check_calibration import evidence_rows
 from annot_pipeline.stages.labels.label_items import LabelSums
 from annot_pipeline.stages.shared.columns import nulls_for_nan
 
@@ -104,18 +111,15 @@ class TaskFit:
 
 def model_tables(model: TaskFit) -> dict[str, pa.Table]:
     """Return the tables that have rows of tasks, classes and judges."""
+    fit = model.fit
+    evidence = evidence_rows(fit.item_fit, fit.evidence, model.sums, model.audit)
     return {
         "prevalence": PREVALENCE.from_columns(_prevalence(model)),
         "judge_confusion": JUDGE_CONFUSION.from_columns(_confusion(model)),
         "judge_figures": _judge_figures(model),
         "label_fits": _fits(model),
-        "label_evidence": calibration_table(
-            [
-                {"task": model.name, **row}
-                for row in evidence_rows(
-                    model.fit.item_fit, model.fit.evidence, model.sums, model.audit
-                )
-            ]
+        "label_evidence": LABEL_CALIBRATION.from_rows(
+            [{"task": model.name, **row} for row in evidence]
         ),
     }
 
@@ -194,11 +198,8 @@ def _certainty(model: TaskFit) -> dict[str, Any]:
 
 
 def _prevalence(model: TaskFit) -> dict[str, Any]:
-    votes, identity, own = (
-        model.sums.votes,
-        model.sums.identity,
-        model.sums.dawid_skene_identity,
-    )
+    sums = model.sums
+    votes, identity, own = sums.votes, sums.identity, sums.dawid_skene_identity
     k = len(model.classes)
     return {
         "task": pa.repeat(model.name, k),
@@ -217,7 +218,7 @@ def _prevalence(model: TaskFit) -> dict[str, Any]:
         "dawid_skene_named": pa.array(own.named, mask=~own.has_mass),
         "dawid_skene_names_truth": pa.array(own.names_truth, mask=~own.is_answered),
         "n_items": identity.n_items,
-        "n_certain": model.sums.n_certain,
+        "n_certain": sums.n_certain,
     }
 
 

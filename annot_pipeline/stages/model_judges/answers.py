@@ -364,6 +364,13 @@ def _is_model(rows: pa.Table, judge: Codes) -> Flags:
     return is_model
 
 
+def group_means(groups: Codes, values: Floats, n_groups: int) -> Floats:
+    """Return the mean of the values of each group, ``(n_groups,)``; NaN without any."""
+    with np.errstate(invalid="ignore"):
+        sums = np.bincount(groups, values, n_groups)
+        return np.asarray(sums / np.bincount(groups, minlength=n_groups))
+
+
 def _first_rows(codes: Codes, n: int) -> Codes:
     """Return the first row of each code, ``(n,)``."""
     first = np.empty(n, np.int64)

@@ -37,6 +37,7 @@ from annot_pipeline.stages.model_judges.answers import (
     asked_comparisons,
     clusters,
     code_systems,
+    group_means,
     judgments_of_judges,
 )
 from annot_pipeline.stages.shared.columns import without_nan
@@ -200,9 +201,7 @@ def _both_orders(own: Comparisons) -> Row:
     for side in (0, 1):
         rows = ordered[own.b_first[ordered] == side]
         of_side = pair[own.b_first[ordered] == side]
-        with np.errstate(invalid="ignore"):
-            share = np.bincount(of_side, own.share[rows], n_pairs)
-            mean = share / np.bincount(of_side, minlength=n_pairs)
+        mean = group_means(of_side, own.share[rows], n_pairs)
         answer = np.select([mean > 0.5, mean < 0.5], [A, B], TIE).astype(np.float64)
         answers.append(np.where(np.isnan(mean), np.nan, answer))
     forward, reverse = answers
@@ -320,7 +319,4 @@ def _shares_of_people(compared: Comparisons, kinds: Mapping[str, str]) -> Floats
     """Return people's mean share of a by pair; NaN where no person compared it."""
     is_human = np.array([kinds.get(name) == "human" for name in compared.judges])
     people, n_pairs = is_human[compared.judge], int(compared.pair.max(initial=-1)) + 1
-    pair = compared.pair[people]
-    with np.errstate(invalid="ignore"):
-        sums = np.bincount(pair, compared.share[people], n_pairs)
-        return np.asarray(sums / np.bincount(pair, minlength=n_pairs))
+    return group_means(compared.pair[people], compared.share[people], n_pairs)

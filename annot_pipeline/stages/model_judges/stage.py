@@ -27,13 +27,13 @@ from annot_pipeline.stages.model_judges.answers import (
     task_answers,
 )
 from annot_pipeline.stages.model_judges.bias import bias_rows
-from annot_pipeline.stages.model_judges.estimands import (
+from annot_pipeline.stages.model_judges.estimates import (
     PeopleSample,
+    estimate_rows,
     model_answers,
     people_sample,
     task_estimands,
 )
-from annot_pipeline.stages.model_judges.estimates import estimate_rows
 from annot_pipeline.stages.model_judges.metrics import ModelJudgeMetrics
 from annot_pipeline.stages.model_judges.validation import validation_rows
 from annot_pipeline.stages.shared.known_items import Truths
@@ -106,15 +106,7 @@ def measure_model_judges(context: StageContext) -> StageOutput[ModelJudgeMetrics
 def _measure(task: TaskData, _: None) -> TaskResult:
     task.progress(f"model judges: {task.name}")
     rows, metrics = _measured(task)
-    tables = {
-        table.name: table.from_columns(
-            {
-                name: [row.get(name) for row in rows.get(table.name, ())]
-                for name in table.schema.names
-            }
-        )
-        for table in TABLES
-    }
+    tables = {table.name: table.from_rows(rows.get(table.name, ())) for table in TABLES}
     return tables, {name: value for name, value in metrics.items() if value}
 
 

@@ -22,15 +22,13 @@ from annot_pipeline.methods.model_judges.pairwise_accuracy import pairwise_accur
 from annot_pipeline.methods.model_judges.score_validation import ScoreValidation, score_validation
 from annot_pipeline.methods.model_judges.soft_pairwise_accuracy import soft_pairwise_accuracy
 from annot_pipeline.runtime.indexing import index_pairs
-from annot_pipeline.stages.model_judges.answers import NONE, TaskAnswers
-from annot_pipeline.stages.model_judges.estimands import PeopleSample
+from annot_pipeline.stages.model_judges.answers import NONE, TaskAnswers, group_means
+from annot_pipeline.stages.model_judges.estimates import NO_SHARED_ITEM, THESE_PEOPLE, PeopleSample
 from annot_pipeline.stages.shared.columns import without_nan
 
 Row = dict[str, Any]
 
 NO_PEOPLE = "no person judged the task"
-NO_SHARED_ITEM = "the model and people share no item"
-THESE_PEOPLE = "intervals hold for these people: fewer than 4"
 ONE_ANSWER = "the model always gives the same answer"
 NO_CEILING = "no item is judged by two people: no human ceiling, no alternative annotator test"
 FEW_ITEMS_EACH = (
@@ -210,10 +208,8 @@ def _orders(answers: TaskAnswers, own: Floats, seed: int) -> Row:
     """Return how often model and people order items, and systems, alike."""
     items, people = answers.items, answers.by_people
     n_items = len(items.names)
-    n = np.bincount(answers.item[people], minlength=n_items)
-    with np.errstate(invalid="ignore"):
-        human = np.bincount(answers.item[people], answers.value[people], n_items) / n
-    shared = np.flatnonzero((n > 0) & ~np.isnan(own))
+    human = group_means(answers.item[people], answers.value[people], n_items)
+    shared = np.flatnonzero(~np.isnan(human) & ~np.isnan(own))
     group = index_pairs(items.segment[shared] + 1, items.criterion[shared]).codes
     pairs = pairwise_accuracy(human[shared], own[shared], group)
     figures: Row = {"pairwise_accuracy": pairs.accuracy, "n_pairs": pairs.n_pairs}
@@ -235,9 +231,7 @@ def _by_segment(answers: TaskAnswers, placed: npt.NDArray[np.int64], values: Flo
     names, system = np.unique(answers.items.system[placed], return_inverse=True)
     cell = segment * names.size + system.reshape(-1)
     size = (int(segment.max()) + 1) * names.size
-    with np.errstate(invalid="ignore"):
-        means = np.bincount(cell, values[placed], size) / np.bincount(cell, minlength=size)
-    return means.reshape(-1, names.size)
+    return group_means(cell, values[placed], size).reshape(-1, names.size)
 
 
 def _confusion(validation: LabelValidation, classes: list[str]) -> Iterator[Row]:

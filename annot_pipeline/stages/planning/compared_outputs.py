@@ -3,7 +3,7 @@
 An output is a segment and an item; a task that names no segment is one segment. Graphs are
 pooled over the judges kept, pair by pair by majority, whatever ranking.segment_graphs says: a
 plan is about what to ask next, not about whom. What does not belong here: what is asked
-(plan_tournaments, plan_adequacy), how outputs are ranked (rank_segments).
+(plan_comparisons), how outputs are ranked (rank_segments).
 """
 
 from __future__ import annotations
@@ -158,10 +158,10 @@ def compared_outputs(
         listed=listed,
         other_state=_digestible(segment, first, second, outcome, np.append(same, alike, axis=1)),
     )
-    texts = [bool((items.listed_value("text", n) or "").strip()) for n in range(len(names))]
-    has_texts = any(texts)
-    is_shown = np.array(texts, np.bool_) if has_texts else np.ones(len(names), np.bool_)
-    note_missing_texts(items, texts, "output", notes)
+    has_text = items.have_text
+    has_texts = any(has_text)
+    is_shown = np.array(has_text, np.bool_) if has_texts else np.ones(len(names), np.bool_)
+    note_missing_texts(items, has_text, "output", notes)
     return ComparedOutputs(items, segment, first, second, outcome, same, alike, is_shown, has_texts)
 
 
@@ -205,10 +205,7 @@ def _placed(
     segment_names += pc.fill_null(comparisons["segment"].cast(TEXT), "").chunks
     item = [pa.array(names, TEXT)]
     item += [c for side in "ab" for c in comparisons[f"item_{side}"].cast(TEXT).chunks]
-    segment, name = (
-        index(pa.chunked_array(segment_names)).codes,
-        index(pa.chunked_array(item)).codes,
-    )
+    segment, name = (index(pa.chunked_array(chunks)).codes for chunks in (segment_names, item))
     width = int(name.max(initial=0)) + 1
     key = segment[:n] * width + name[:n]
     order = np.argsort(key)

@@ -26,24 +26,25 @@ from annot_pipeline.stages.planning.hit_plan import (
     Question,
     plan_table,
 )
-from annot_pipeline.stages.planning.listed_items import (
+from annot_pipeline.stages.planning.metrics import PlanMetrics
+from annot_pipeline.stages.planning.plan_comparisons import (
+    ComparedTask,
+    NothingLeftError,
+    plan_adequacy,
+    plan_tournament,
+)
+from annot_pipeline.stages.planning.plan_scores import plan_controlled, plan_easl, with_text
+from annot_pipeline.stages.planning.plan_validation import plan_validation
+from annot_pipeline.stages.planning.planning_inputs import (
     NOWHERE,
+    PROBABILITIES,
+    VOTES,
     Listed,
+    PlanningInputs,
+    PlanningTables,
     declared,
     labelled_by,
     listed_items,
-)
-from annot_pipeline.stages.planning.metrics import PlanMetrics
-from annot_pipeline.stages.planning.plan_adequacy import ComparedTask, plan_adequacy
-from annot_pipeline.stages.planning.plan_controlled_hits import plan_controlled
-from annot_pipeline.stages.planning.plan_easl import plan_easl, with_text
-from annot_pipeline.stages.planning.plan_tournaments import NothingLeftError, plan_tournament
-from annot_pipeline.stages.planning.plan_validation import plan_validation
-from annot_pipeline.stages.planning.planning_inputs import (
-    PROBABILITIES,
-    VOTES,
-    PlanningInputs,
-    PlanningTables,
 )
 
 COMPARED_KINDS = ("pairwise", "ranking")
@@ -326,16 +327,7 @@ def plan_hits(
             )
         )  # fmt: skip
     table = pa.concat_tables(parts) if parts else HIT_PLAN.empty_table()
-    metrics = PlanMetrics(
-        hits=planned,
-        unplanned=unplanned,
-        done=done,
-        homeless=homeless,
-        notes=inputs.notes,
-        adequacy=effort,
-        validation=validation,
-    )
-    return table, metrics
+    return table, PlanMetrics(planned, unplanned, done, homeless, inputs.notes, effort, validation)
 
 
 def questions_of(tables: PlanningTables, settings: Campaign) -> Questions:

@@ -156,6 +156,16 @@ class TaskItems:
         row = self.listed.get(self.names[item])
         return row[what] if row else None
 
+    def shown_value(self, what: str, item: int) -> str | None:
+        """Return what the item tables say of an item; None where it is blank."""
+        text = self.listed_value(what, item)
+        return text if text and text.strip() else None
+
+    @property
+    def have_text(self) -> list[bool]:
+        """Return whether there is a text to show of each item."""
+        return [self.shown_value("text", item) is not None for item in range(len(self.names))]
+
 
 @dataclass(frozen=True)
 class Slots:

@@ -3,18 +3,17 @@
 The batch is a stratified random sample of all items that the model judged, those that people
 judged already among them: these are not asked again. An item's selection probability is that of
 being in the sample or among people's earlier items. What does not belong here: the allocation
-(validation_sample), the population (validation_population), present intervals
-(validation_estimands).
+(validation_sample), the population and present intervals (validation_population).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.config import Campaign
@@ -38,7 +37,7 @@ from annot_pipeline.stages.planning.hit_plan import (
     Slots,
     TaskItems,
 )
-from annot_pipeline.stages.planning.plan_tournaments import NothingLeftError, even_parts
+from annot_pipeline.stages.planning.plan_comparisons import NothingLeftError, even_parts
 from annot_pipeline.stages.planning.validation_population import (
     NORMAL,
     JudgedPopulation,
@@ -145,15 +144,10 @@ def _sample(
     if present.have_width:
         widest = max(one.width for one in present.estimands if not np.isnan(one.width))
         planned = np.array([not np.isnan(one.width) for one in present.estimands])
-        of_planned = SampledPopulation(
-            cells.n_items, cells.stratum, cells.earlier, cells.squares[planned],
-            cells.floor[planned],
-        )  # fmt: skip
+        of_planned = replace(cells, squares=cells.squares[planned], floor=cells.floor[planned])
         target = (widest / 2 / NORMAL) ** 2
         sample = validation_sample(of_planned, target, most=most)
-        return ValidationSample(
-            sample.allocation, expected_variance(cells, sample.allocation), target
-        )
+        return replace(sample, variance=expected_variance(cells, sample.allocation))
     allocation = allocation_of_size(cells, FIRST_ITEMS if most is None else most)
     return ValidationSample(allocation, expected_variance(cells, allocation), float("nan"))
 
@@ -178,10 +172,8 @@ def _described_items(
 
 def _pairs(rows: pa.Table) -> list[tuple[str, tuple[str, str]]]:
     """Return the two items of each pair, by the pair's name."""
-    distinct = rows.select(["item_a", "item_b"]).group_by(["item_a", "item_b"]).aggregate([])
-    distinct = distinct.filter(
-        pc.and_(distinct["item_a"].is_valid(), distinct["item_b"].is_valid())
-    )
+    pairs = rows.select(["item_a", "item_b"]).drop_null()
+    distinct = pairs.group_by(pairs.column_names).aggregate([])
     columns = (distinct[name].cast(TEXT).to_pylist() for name in ("item_a", "item_b"))
     sides = [(min(a, b), max(a, b)) for a, b in zip(*columns, strict=True)]
     return [(pair_name(*side), side) for side in sorted(set(sides))]
@@ -272,8 +264,7 @@ def _filled(
 
 
 def _texts(items: TaskItems, codes: Codes) -> list[str | None]:
-    texts = [items.listed_value("text", item) for item in codes.tolist()]
-    return [text if text and text.strip() else None for text in texts]
+    return [items.shown_value("text", item) for item in codes.tolist()]
 
 
 def _probability_rows(

@@ -18,15 +18,15 @@ import numpy as np
 from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.model_judges.prediction_powered import PredictionPoweredMean
 from annot_pipeline.methods.planning.validation_sample import SampledPopulation, shrunk_squares
-from annot_pipeline.stages.model_judges.answers import TaskAnswers
-from annot_pipeline.stages.model_judges.estimands import (
+from annot_pipeline.stages.model_judges.answers import TaskAnswers, group_means
+from annot_pipeline.stages.model_judges.estimates import (
     Estimand,
+    HumanModelComparison,
     model_answers,
     people_probabilities,
     sample_imbalance,
     task_estimands,
 )
-from annot_pipeline.stages.model_judges.estimates import HumanModelComparison
 from annot_pipeline.stages.planning.hit_plan import CannotPlanError
 
 
@@ -184,9 +184,7 @@ def _planned_estimand(
     is_estimated: bool,
 ) -> PlannedEstimand:
     own = estimand.of_models(values, label)
-    n_units = np.bincount(estimand.unit_item, minlength=own.size)
-    with np.errstate(invalid="ignore"):
-        human = np.bincount(estimand.unit_item, estimand.unit_value, own.size) / n_units
+    human = group_means(estimand.unit_item, estimand.unit_value, own.size)
     estimate = _estimate(answers, estimand, own, probabilities) if is_estimated else None
     if estimate is None:
         return PlannedEstimand(estimand.key, own, human, 0.0, float("nan"))
@@ -250,9 +248,7 @@ def validation_strata(
     answer = np.full(answers.size, -1)
     answer[judged], names = _answers(kind, answers[judged], classes)
     differ = _disagreement(kind, by_model)
-    if len(by_model) < 2:
-        return _merged(answer, np.zeros(answers.size, np.bool_), names, has_several=False)
-    return _merged(answer, differ, names, has_several=True)
+    return _merged(answer, differ, names, has_several=len(by_model) > 1)
 
 
 def _answers(kind: str, answers: Floats, classes: Sequence[str]) -> tuple[Codes, list[str]]:
@@ -368,9 +364,7 @@ def judged_population(answers: TaskAnswers, present: PresentEstimates) -> Judged
 def _item_means(values: Floats, cell: Codes, n_items: int) -> Floats:
     """Return the mean of an item's cells; NaN without any."""
     is_answered = ~np.isnan(values)
-    n = np.bincount(cell[is_answered], minlength=n_items)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.bincount(cell[is_answered], values[is_answered], n_items) / n)
+    return group_means(cell[is_answered], values[is_answered], n_items)
 
 
 def sampled_population(

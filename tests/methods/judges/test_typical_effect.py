@@ -19,12 +19,13 @@ from annot_pipeline.methods.judges.judge_power import (
     least_right,
 )
 from annot_pipeline.methods.judges.known_answers import known_answers
-from annot_pipeline.stages.judges.careful_judge import answer_test, score_test
 from annot_pipeline.stages.judges.judge_verdicts import (
     FAILED,
     PASSED,
     JudgeVerdicts,
+    answer_test,
     judge_verdicts,
+    score_test,
 )
 
 CROWDS = 60

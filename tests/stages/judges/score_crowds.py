@@ -17,6 +17,7 @@ from annot_pipeline.stages.judges.control_scores import (
     ScoredJudges,
     SeriesNames,
     ordinary_scores,
+    shared_scores,
 )
 from annot_pipeline.stages.judges.metrics import VerdictMetrics
 
@@ -63,7 +64,7 @@ def controlled(
     )
     ordinary = ordinary_scores(scores, declared)
     series = SeriesNames.from_rows(ordinary)
-    judges = ScoredJudges(series, InMemoryBlocks([series.block(ordinary, declared)]))
+    judges = ScoredJudges(series, InMemoryBlocks([shared_scores(ordinary, declared, series)]))
     table, metrics = finish_control(tested, judges, declared, quality=settings, seed=seed)
     listed = table.to_pylist()
     if len(tasks) == 1:

@@ -12,7 +12,7 @@ from annot_pipeline.methods.labels.label_audit import LEVELS, audit_design, leve
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.runtime.audit_answers import AuditSample, labels_checksum
 from annot_pipeline.stages.labels.infer_labels import LabelSettings
-from annot_pipeline.stages.labels.label_tasks import JudgedTask
+from annot_pipeline.stages.labels.label_items import JudgedTask
 from annot_pipeline.stages.shared.known_items import Truths
 from studies.label_inference import infer_labels
 

@@ -14,7 +14,7 @@ from annot_pipeline.gates.run import run_gates
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams, dawid_skene_batch
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.stages.labels.infer_labels import LabelSettings
-from annot_pipeline.stages.labels.label_tasks import JudgedTask
+from annot_pipeline.stages.labels.label_items import JudgedTask
 from annot_pipeline.stages.labels.metrics import LabelMetrics
 from annot_pipeline.stages.shared.known_items import Truths
 from studies.label_inference import infer_labels
@@ -188,7 +188,7 @@ def test_families_of_the_settings_count_as_one():
 
 
 def test_the_first_pattern_of_a_judge_wins():
-    from annot_pipeline.stages.labels.label_tasks import judge_families
+    from annot_pipeline.stages.labels.label_items import judge_families
 
     patterns = [
         JudgeSettings(name="gpt-4*", family="a"), JudgeSettings(name="gpt*", family="b"),

@@ -330,7 +330,7 @@ def test_what_cannot_be_asked_is_said(tasks, labels, says):
 
 def test_labels_to_choose_from_are_those_declared_or_seen():
     from annot_pipeline.stages.planning.designs import AskedTasks, about_adequacy
-    from annot_pipeline.stages.planning.listed_items import Listed
+    from annot_pipeline.stages.planning.planning_inputs import Listed
     from tests.stages.planning.planned_comparisons import tasks_table, votes_table
 
     mt = {"task": "mt", "kind": "pairwise"}

@@ -11,7 +11,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from annot_pipeline.methods.planning.tournament import n_comparisons
-from annot_pipeline.stages.planning.plan_tournaments import even_parts
+from annot_pipeline.stages.planning.plan_comparisons import even_parts
 from tests.stages.planning.planned_comparisons import (
     answered,
     comparison,
