@@ -171,9 +171,8 @@ class Answers(Things):
         own = [c for c in named if roles.PERSONAL & c.words and self.judge]
         own = [c for c in own if sheet.determines(self.judge or "", c.name)]  # the worker's
         named = [c for c in named if c not in own] or named
-        texts = [
-            c for c in named if is_free_text(c) or (c.numeric_share < 1 and COMMENTS & c.words)
-        ]
+        remarks = [c for c in named if c.numeric_share < 1 and COMMENTS & c.words]
+        texts = [c for c in named if is_free_text(c) or c in remarks]
         answers = [c for c in named if c not in texts]
         if self.things:
             varied = [c for c in answers if not roles.are_fixed(self.sheet, self.things, c.name)]

@@ -279,10 +279,8 @@ def judge_matrix(sheet: Sheet) -> Reading | None:
         return by_judge(sheet, answers, "")
     text = ", ".join(answers)
     starts = {*(tuple(names.words(n)[:-1]) for n in answers)} - {()}
-    asked = tuple(
-        n for n in sheet.names
-        if n in answers or (tuple(names.words(n)[:-1]) in starts and is_few(sheet[n]))
-    )  # fmt: skip
+    kin = [n for n in sheet.names if tuple(names.words(n)[:-1]) in starts and is_few(sheet[n])]
+    asked = tuple(n for n in sheet.names if n in (*answers, *kin))
     ask = names.TEXTS["judges_or_questions"].format(text)
     is_rubric = any(names.WORDS["criteria"] & {*names.words(n)} for n in asked)
     pairs = [*combinations([sheet[n] for n in answers[:MOST_COMPARED]], 2)]
@@ -421,10 +419,9 @@ def _alike(sheet: Sheet) -> list[str]:
         least = {n: max(len(values) * (not is_bare), sheet[n].n_distinct) for n in offered}
         alike = [n for n in offered if n_shared[n] >= OVERLAP * least[n]]
         best = max(best, alike, key=len)
-    form_of = {
-        name: re.sub(r"\d+", "#", name)
-        for name in sheet.names if all(map(written_numbers.NUMBER.fullmatch, sheet[name].counts))
-    }  # fmt: skip
+    is_number = written_numbers.NUMBER.fullmatch
+    numbers = [name for name in sheet.names if all(map(is_number, sheet[name].counts))]
+    form_of = {name: re.sub(r"\d+", "#", name) for name in numbers}
     best = [name for name in best if not _is_majority(sheet, name, best)]
     forms = {form_of[name] for name in best if name in form_of and not is_bare} - {*best}
     return [name for name in sheet.names if name in best or form_of.get(name) in forms]

@@ -95,10 +95,8 @@ class Things(Judges):
             candidates = [c.name for c in listed if names.roles(c.name) or not is_free_text(c)]
         paired = combinations(candidates[:MOST_JOINED], 2)
         is_rated = not candidates and self.judge  # such as how alike two are
-        pairs = [
-            pair for pair in (self._alike_pairs() if is_rated else paired)
-            if self.sheet.combinations(*self.judges, *pair) >= roles.ONCE * len(self.sheet)
-        ]  # fmt: skip
+        pairs, n_once = self._alike_pairs() if is_rated else [*paired], roles.ONCE * len(self.sheet)
+        pairs = [p for p in pairs if self.sheet.combinations(*self.judges, *p) >= n_once]
         is_unique = any(self.sheet[n].is_unique for n in candidates)
         is_other = is_unique or (self.judge and not is_rated) or OVER in self.sheet.names
         if is_other or not pairs or (len(pairs) > 1 and not is_rated):
