@@ -458,6 +458,39 @@ def _is_crossed(sheet: Sheet, thing: Sequence[str], name: str, *, least: int) ->
     return len(counts) == n_things * n_values and least <= counts.min() == counts.max()
 
 
+def is_even(sheet: Sheet, judge: str, name: str) -> bool:
+    """Return whether judges meet the values of a column nearly equally often, by design."""
+    codes = sheet.codes(judge, name)
+    counts = np.unique(codes[codes >= 0], return_counts=True)[1]
+    is_even = len(counts) and np.ptp(counts) <= min(2, counts.mean() / 3)
+    return bool(is_even) and not (sheet[name].n_blank or sheet.determines(judge, name))
+
+
+TOLD, SURELY_TOLD = 0.05, 5.0
+"""Share of what answers to one thing differ by that a column tells at least, and by how many
+standard errors this is more than by chance."""
+
+
+def tells(sheet: Sheet, thing: Sequence[str], name: str, answer: str) -> bool:
+    """Return whether answers to one thing differ by a column, as an analysis of variance says."""
+    numbers, codes = sheet.numbers(answer), sheet.codes(answer)
+    if np.isnan(numbers).mean() > 0.5:  # labels: the most frequent one, or another
+        numbers = np.where(codes < 0, np.nan, codes == np.bincount(codes[codes >= 0]).argmax())
+    known = (sheet.codes(*thing, name) >= 0) & ~np.isnan(numbers)
+    numbers, left, n_groups = numbers[known], [], []
+    for key in (thing, [*thing, name]):
+        of = np.unique(sheet.codes(*key)[known], return_inverse=True)[1]
+        means = np.bincount(of, numbers) / np.bincount(of)
+        left.append(float(((numbers - means[of]) ** 2).sum()))
+        n_groups.append(len(means))
+    between, within = n_groups[1] - n_groups[0], len(numbers) - n_groups[1]
+    if not between or not within or not left[0]:
+        return False
+    more = (left[0] - left[1]) / between / max(left[1] / within, 1e-9) - 1  # than by chance
+    told = between * more / (between * more + between + within)  # omega squared
+    return more >= SURELY_TOLD * math.sqrt(2 / between + 2 / within) and told >= TOLD
+
+
 FEWEST_TOLD = 5
 """Rows a value at least, for what a column determines to be a coarser copy of it; and rows that
 hold another value than most."""

@@ -222,6 +222,26 @@ class Things(Judges):
         self.questions.append(self._apart_question(nearest, share))
         return lines
 
+    def _split(self, answers: Sequence[tuple[Column, Reading]]) -> list[Question]:
+        """Return the question what a column is under whose values things are answered otherwise.
+
+        Each judge meets its values equally often, as a design has it and answers never have.
+        """
+        sheet, taken = self.one, {c.name for c, _ in answers}
+        if not self.judge or self.named("item") or self.named("segment") or not self.things:
+            return []
+        for column in self.choice.offered():
+            n_cells = sheet.combinations(*self.things, column.name)
+            is_met = column.n_distinct > 1 and roles.FEWEST_TOLD * n_cells <= len(sheet)
+            is_met = is_met and not roles.is_measured(column) and column.name not in taken
+            if not is_met or not roles.is_even(sheet, self.judge, column.name):
+                continue
+            if any(roles.tells(sheet, self.things, column.name, c.name) for c, _ in answers):
+                text = f"answers to one {','.join(self.things)} differ by {column.name}"
+                options = self._apart_options([column.name])
+                return [Question("item", text, options, "What is it?")]
+        return []
+
     def _crossed(self, answers: Sequence[tuple[Column, Reading]]) -> list[str]:
         """Return what each thing comes in once, where every row is another person's: no person."""
         things, sheet = self.things, self.sheet
@@ -246,20 +266,9 @@ class Things(Judges):
         text = f"judges answer one {thing or 'thing'} {1 / max(share, 1e-9):.1f} times on average"
         whole = self._whole_item()
         options = [Option({"item": whole}, "together they are others in each row of a judge")]
-        options *= bool(whole)
-        for name in telling[:2]:
-            own = (self.things[0],) if len(self.things) == 1 else tuple(self.things)
-            options += [
-                Option({"item": (*own, name)}, f"{name} is a part of what was judged"),
-                Option({"task": (name,)}, f"each {name} is another question"),
-                Option({"system": (name,), "segment": own[:1]}, f"{name} made what was judged"),
-                Option(
-                    {"item": own, "ignore": (name,)}, f"judges answer again, whatever {name} is"
-                ),
-            ]
-            options = [o for o in options if o.by_role != {"item": (*own, name)} or o is options[0]]
-            if roles.are_criteria(self.sheet[name], 0.5):
-                options.sort(key=lambda o: o.by_role.keys() != {"task"})
+        others = self._apart_options(telling[:2])
+        others = [o for o in others if not whole or o.by_role != options[0].by_role]
+        options = options * bool(whole) + others
         if telling:
             text += f", and {' or '.join(telling[:2])} tells these answers apart"
             ask = "What is it?"
@@ -271,6 +280,22 @@ class Things(Judges):
         if self.one.combinations(*self.judges, *self.things) == self.one.n_different:
             options.insert(0, Option({"item": tuple(self.things)}, "rows are copies: one counts"))
         return Question("item", text, options, ask)
+
+    def _apart_options(self, telling: Sequence[str]) -> list[Option]:
+        """Return what columns may be that tell the answers to one thing apart."""
+        options: list[Option] = []
+        own = tuple(self.things)
+        for name in telling:
+            again = f"judges answer again, whatever {name} is"
+            options += [
+                Option({"item": (*own, name)}, f"{name} is a part of what was judged"),
+                Option({"task": (name,)}, f"each {name} is another question"),
+                Option({"system": (name,), "segment": own[:1]}, f"{name} made what was judged"),
+                Option({"item": own, "ignore": (name,)}, again),
+            ]
+            if roles.are_criteria(self.sheet[name], 0.5):
+                options.sort(key=lambda o: o.by_role.keys() != {"task"})
+        return options
 
     def _whole_item(self) -> tuple[str, ...]:
         """Return the fewest ids and parts that together differ in each row of a judge."""

@@ -1,0 +1,76 @@
+"""Answers, and what they are about, that a guess must not leave out in silence."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from annot_pipeline.init import OpenError, guess_campaign
+from annot_pipeline.init.questions import Question
+from tests.init.conftest import Guess, write_csv
+
+Guesses = Callable[..., Guess]
+
+
+def asked(path: Path, **by_role: str) -> Question:
+    answers = {role: tuple(columns.split(",")) for role, columns in by_role.items()}
+    with pytest.raises(OpenError) as caught:
+        guess_campaign([path], path.parent, by_role=answers)
+    return caught.value.questions[0]
+
+
+def near(draw: random.Random, mean: int, low: int = 0, high: int = 6) -> int:
+    return min(max(mean + draw.choice((-1, 0, 0, 1)), low), high)
+
+
+# --- what was judged -----------------------------------------------------------------------
+
+
+def conditions(folder: Path, effect: int) -> Path:
+    """A story is met in one of three conditions by each judge, in each equally often."""
+    draw = random.Random(1)
+    rows: list[tuple[object, ...]] = [("subject", "story", "relation", "rating")]
+    for judge in range(18):
+        for story in range(12):
+            place = (judge + story) % 3
+            relation = ("equal", "unequal", "none")[place]
+            rows.append(
+                (f"s{judge}", f"t{story}", relation, near(draw, 1 + story % 3 + effect * place))
+            )
+    return write_csv(folder / "v.csv", rows)
+
+
+def test_a_condition_by_which_answers_to_an_item_differ_is_asked_for(tmp_path: Path) -> None:
+    question = asked(conditions(tmp_path, effect=2), score="rating")
+    assert question.text == "answers to one story differ by relation"
+    assert question.options[0].by_role == {"item": ("story", "relation")}
+
+
+def test_a_condition_by_which_no_answers_differ_is_no_question(tmp_path: Path) -> None:
+    text = guess_campaign([conditions(tmp_path, effect=0)], tmp_path)
+    assert "item: story " in text
+    assert "not mapped: relation (3 different)" in text
+
+
+def test_a_condition_is_part_of_an_item_or_ignored(tmp_path: Path, guess: Guesses) -> None:
+    path = conditions(tmp_path, effect=2)
+    actual = guess(path, item="story,relation", score="rating")
+    assert len(actual.used("item")) == 36
+    by_role = {"item": ("story",), "ignore": ("relation",), "score": ("rating",)}
+    text = guess_campaign([path], tmp_path, by_role=by_role)
+    assert "item: story " in text
+
+
+def test_an_answer_that_judges_give_unequally_often_is_no_condition(tmp_path: Path) -> None:
+    draw, rows = random.Random(2), [("worker", "doc", "rating", "mood")]
+    for judge in range(12):
+        for doc in range(30):
+            mood = draw.choice(("calm", "angry"))
+            rating = near(draw, 4 if mood == "calm" else 2, 1, 5)
+            rows.append((f"w{judge}", f"d{doc}", str(rating), mood))
+    path = write_csv(tmp_path / "v.csv", rows)
+    text = guess_campaign([path], tmp_path, by_role={"score": ("rating",)})
+    assert "not mapped: mood (2 different)" in text
