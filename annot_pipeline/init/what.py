@@ -180,18 +180,18 @@ class Things(Judges):
         offered = [c for c in self.choice.offered() if c.name and c.name not in used]
         telling = roles.telling_columns(sheet, key, offered)
         nearest = telling or self._nearest(key, offered)
+        again = [c.name for c in offered if roles.REPEATS & c.words]
+        n_again = sheet.combinations(*key, *again) if again else 0
         numbered = [n for n in nearest if self.view.shape == "numbered" and n in self.view.parts]
         if numbered and len(self.things) == 1:
             return self._with_part(lines, sheet[numbered[0]])
+        differ = [c.name for c, _ in answers if sheet.differing(key, c.name) > 0]
         if self.named("item") or self.named("segment"):
             ids = [n for n in nearest if roles.is_called_id(n) or _is_part(n)]
             whole = [n for n in ids if sheet.combinations(*key, n) >= roles.ONCE * n_rows]
-            again = [c.name for c in offered if roles.REPEATS & c.words]
-            is_again = sheet.combinations(*key, *again) >= roles.ONCE * n_rows
-            if share < roles.RARELY and not is_again and "ignore" not in self.by_role:
-                whole = whole or nearest  # else most answers would be left out in silence
-            if whole:
-                self.questions.append(self._apart_question(whole, share))
+            is_again = n_again >= roles.ONCE * n_rows or "ignore" in self.by_role
+            if whole or (share < roles.RARELY and differ and not is_again):  # most were left out
+                self.questions.append(self._apart_question(whole or nearest, share))
             return lines
         parts = [n for n in telling if _is_part(n) and not roles.REPEATS & {*names.words(n)}]
         finer = [n for n in telling if all(sheet.determines(n, t) for t in self.things[1:])]
@@ -211,12 +211,10 @@ class Things(Judges):
             n_parts = sheet.combinations(*self.judges, part)
             if is_shared or (is_one and n_parts >= roles.ONCE * len(sheet)):
                 return self._with_part(lines, sheet[part])
-        is_repeated = any(roles.REPEATS & c.words for c in offered)
-        if is_repeated and not is_one:
+        if n_again > roles.RARELY * n_rows and not is_one:  # answered again, as a session says
             return lines
         if share >= roles.RARELY and not telling:
             return lines
-        differ = [c.name for c, _ in answers if sheet.differing(key, c.name) > 0]
         if share >= roles.RARELY and not differ and not is_one:
             return lines
         self.questions.append(self._apart_question(nearest, share))

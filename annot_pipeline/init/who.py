@@ -180,6 +180,7 @@ class Judges:
     def _judge_line(self, pairing: Pairing) -> Line:
         by_role = self.by_role.get("judge", ())
         if self.view.shape in ("columns", "grid") and by_role == ("each",):
+            self.judge = OVER
             return ("judge", self.sheet[OVER].expression, "the name of the column")
         if by_role and not self.named("judge"):
             word = by_role[0]

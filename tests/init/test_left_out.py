@@ -74,3 +74,28 @@ def test_an_answer_that_judges_give_unequally_often_is_no_condition(tmp_path: Pa
     path = write_csv(tmp_path / "v.csv", rows)
     text = guess_campaign([path], tmp_path, by_role={"score": ("rating",)})
     assert "not mapped: mood (2 different)" in text
+
+
+# --- after an answer -----------------------------------------------------------------------
+
+
+def test_several_answers_of_a_judge_to_an_item_that_was_named_are_asked_for(tmp_path: Path) -> None:
+    draw, rows = random.Random(3), [("user", "doc", "index", "term")]
+    terms = [f"term{n}" for n in range(40)]
+    for judge in range(5):
+        for doc in range(20):
+            rows += [(f"u{judge}", f"d{doc}", "ap", t) for t in draw.sample(terms, 6)]
+    question = asked(write_csv(tmp_path / "v.csv", rows), item="doc", label="term")
+    assert question.text == "judges answer one doc 6.0 times on average"
+
+
+def test_judges_in_columns_that_answer_one_item_again_and_again_are_asked_for(
+    tmp_path: Path,
+) -> None:
+    draw, rows = random.Random(4), [("row", "adj", "article", "session", "x1", "x2", "x3")]
+    for n in range(80):
+        said = [str(near(draw, 3 + n % 3, 1, 7)) for _ in range(3)]
+        rows.append((str(n), f"adj{n % 9}", ("a", "an", "the")[n % 3], f"s{n % 4}", *said))
+    path = write_csv(tmp_path / "v.csv", rows)
+    question = asked(path, each="x1,x2,x3", judge="each", score="each")
+    assert question.role == "item"
