@@ -51,10 +51,11 @@ class Things(Judges):
             return self._system_and_segment(system, segment)
         if system and thing and (other := self._made_of(system, thing)):
             return self._system_and_segment(system, other)
-        if system and thing and not sheet.determines(thing.name, system.name):
-            return self._system_and_segment(system, thing, ", each with several systems")
+        is_shared = system and thing and not sheet.determines(thing.name, system.name)
+        n_met = sheet.met_by_several([thing.name], system.name) if system and thing else 1.0
+        is_rare = is_shared and 2 * n_met < 1
         judge = self.judge or (OVER if OVER in sheet.names else "")
-        if thing is None and system and judge:  # of which a judge meets each output once
+        if (thing is None or is_rare) and system and judge:  # a judge meets each output once
             key, n_once = [judge, system.name], roles.ONCE * len(sheet)
             likely = [n for n in roles.thing_columns(inputs) if n not in key]
             whole = [n for n in likely if sheet.combinations(*key, n) >= n_once]
@@ -62,6 +63,8 @@ class Things(Judges):
             whole = [n for n in whole if not sheet.determines(n, system.name)]
             if whole and all(roles.same_thing(sheet, whole[0], n) for n in whole):
                 return self._system_and_segment(system, sheet[whole[0]])
+        if system and thing and is_shared:
+            return self._system_and_segment(system, thing, ", each with several systems")
         is_whole = thing is not None and sheet.is_unique(thing.name)
         joined = [] if is_whole else self._joined_things(thing, segment)
         if joined or thing is None:

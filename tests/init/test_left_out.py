@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -99,3 +100,18 @@ def test_judges_in_columns_that_answer_one_item_again_and_again_are_asked_for(
     path = write_csv(tmp_path / "v.csv", rows)
     question = asked(path, each="x1,x2,x3", judge="each", score="each")
     assert question.role == "item"
+
+
+def test_a_text_of_each_output_is_no_segment_of_several_systems(tmp_path: Path) -> None:
+    draw, rows = random.Random(5), []
+    for packet in range(25):
+        for judge in ("ann", "bob", "cy"):
+            for system in range(13):
+                score = near(draw, system % 8, 0, 9)
+                reason = "timeout" if not score else f"{judge} on {packet} of {system}: {score}"
+                row = {"judge_id": judge, "model_id": f"m{system}", "packet_id": f"p{packet}"}
+                rows.append(row | {"reason": reason, "score": score})
+    path = tmp_path / "v.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    text = guess_campaign([path], tmp_path, by_role={"score": ("score",)})
+    assert "segment: packet_id" in text
