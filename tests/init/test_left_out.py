@@ -115,3 +115,14 @@ def test_a_text_of_each_output_is_no_segment_of_several_systems(tmp_path: Path) 
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     text = guess_campaign([path], tmp_path, by_role={"score": ("score",)})
     assert "segment: packet_id" in text
+
+
+def test_a_judge_whom_none_named_is_asked_for_where_no_item_has_two(tmp_path: Path) -> None:
+    rows = [("task", "row_id", "model", "label")]
+    rows += [
+        (f"t{n % 6}", f"r{n}", ("gpt-4o", "gemma-2-9b")[n % 2], "abc"[n // 2 % 3])
+        for n in range(60)
+    ]
+    question = asked(write_csv(tmp_path / "v.csv", rows), item="task,row_id")
+    assert "no item has two judges" in question.text
+    assert question.options[0].by_role == {"judge": ("model",), "item": ("task", "row_id")}
