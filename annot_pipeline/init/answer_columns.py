@@ -51,6 +51,9 @@ class Answers(Things):
         personal = [c for c in personal if chosen[0].column.counts.keys() & c.column.counts.keys()]
         personal = [c for c in personal if alike.are_alike([chosen[0], c])]
         chosen += [c for c in personal if c.column.name not in candidates]
+        if self.view.shape == "grid":  # whose judges may have said the same to all
+            same = [c for c in likely if chosen and alike.are_alike([chosen[0], c])]
+            chosen = [c for c in likely if c in chosen or c in same]
         rare = [c for c in chosen if isinstance(c.column.expression, dict)]
         if any(2 * c.column.n_blank > len(self.sheet) for c in rare):  # whose blanks are rejected
             self.questions.append(alike.which_answers(chosen))
@@ -121,6 +124,10 @@ class Answers(Things):
             group = numbers[:1] * is_numbered or alike.largest_group(found, sure)
             if not sure and self.is_one_judge:  # whose answers nothing but their names tells apart
                 group = alike.largest_group(varied, varied)
+            values = group[0].column.counts.keys() if group else {*()}
+            if len(values) > 2:  # of whose scale some hardly ever differ
+                same = [c for c in everything if c.column.counts.keys() == values]
+                group = [c for c in found if c in group or c in same]
             if group:
                 unlike = [c for c in self.choice.offered() if c not in [f.column for f in found]]
                 has_alike = any(alike.share_values([group[0].column, c]) for c in unlike)
@@ -166,7 +173,9 @@ class Answers(Things):
         sheet = self.sheet
         named = self.choice.among(lambda n: n.startswith(MTURK_ANSWER)).offered()
         named = [c for c in named if not self.view.parts or c.name in self.view.parts]
-        named = [c for c in named if len(c.filled) > c.n_blank and not {*c.counts} <= roles.EMPTY]
+        filled = {roles.form(c.name) for c in named if len(c.filled) > c.n_blank}
+        named = [c for c in named if roles.form(c.name) in filled and c.counts]
+        named = [c for c in named if not {*c.counts} <= roles.EMPTY]
         named = [c for c in named if not names.MEASURED_TIME & c.words and not _is_time(sheet, c)]
         own = [c for c in named if roles.PERSONAL & c.words and self.judge]
         own = [c for c in own if sheet.determines(self.judge or "", c.name)]  # the worker's

@@ -422,6 +422,9 @@ def _alike(sheet: Sheet) -> list[str]:
     is_number = written_numbers.NUMBER.fullmatch
     numbers = [name for name in sheet.names if all(map(is_number, sheet[name].counts))]
     form_of = {name: re.sub(r"\d+", "#", name) for name in numbers}
+    steps = {value for name in best for value in sheet[name].counts}
+    run = offered[offered.index(best[0]) : offered.index(best[-1])] if len(steps) > 2 else []
+    best = [n for n in offered if n in best or (n in run and sheet[n].counts.keys() <= steps)]
     best = [name for name in best if not _is_majority(sheet, name, best)]
     forms = {form_of[name] for name in best if name in form_of and not is_bare} - {*best}
     return [name for name in sheet.names if name in best or form_of.get(name) in forms]

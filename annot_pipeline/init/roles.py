@@ -335,7 +335,7 @@ def answer_columns(
     sheet, found = choice.sheet, []
     ids = [c.name for c in choice.offered() if is_called_id(c.name)]
     ids = [n for n in ids if FEWEST_TOLD * sheet.combinations(n) <= len(sheet)]
-    filled = {_form(c.name) for c in choice.offered() if len(c.filled) > c.n_blank}
+    filled = {form(c.name) for c in choice.offered() if len(c.filled) > c.n_blank}
     for column in choice.offered():
         roles = names.roles(column.name)
         if "truth" in roles and judge and thing and sheet.differing(thing, column.name) >= DIFFERS:
@@ -346,7 +346,7 @@ def answer_columns(
         is_named |= _in_answers(column) or ("judge" in roles and _is_flag(column))
         if (column.n_distinct < 2 and not is_named) or {*column.counts} <= EMPTY:
             continue
-        is_rare = len(column.filled) <= column.n_blank and _form(column.name) not in filled
+        is_rare = len(column.filled) <= column.n_blank and form(column.name) not in filled
         if is_rare and not (is_named and len(column.filled) > 1):
             continue
         if _is_id(column, is_named):
@@ -389,7 +389,7 @@ def _in_answers(column: Column) -> bool:
     return is_inner and may_be_answer and "answer" in names.roles(whole.removesuffix("s"))
 
 
-def _form(name: str) -> str:
+def form(name: str) -> str:
     """Return what numbered columns share; another name as it is."""
     return re.sub(r"(?<!\d)\d+$", "#", name)
 

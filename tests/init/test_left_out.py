@@ -126,3 +126,53 @@ def test_a_judge_whom_none_named_is_asked_for_where_no_item_has_two(tmp_path: Pa
     question = asked(write_csv(tmp_path / "v.csv", rows), item="task,row_id")
     assert "no item has two judges" in question.text
     assert question.options[0].by_role == {"judge": ("model",), "item": ("task", "row_id")}
+
+
+# --- answers of one set --------------------------------------------------------------------
+
+
+def test_a_question_that_hardly_ever_differs_is_one_of_its_set(tmp_path: Path) -> None:
+    draw = random.Random(6)
+    criteria = ("smooth", "plain", "short", "apt", "sound")
+    rows: list[tuple[object, ...]] = [("worker", "doc", *criteria)]
+    for n in range(300):
+        said = [draw.choice((1, 2, 3, 3)) for _ in criteria]
+        said[3] = {7: 1, 70: 2}.get(n, 3)
+        rows.append((f"w{n % 3}", f"d{n // 3}", *said))
+    text = guess_campaign([write_csv(tmp_path / "v.csv", rows)], tmp_path)
+    assert f"question: [{', '.join(criteria)}]" in text
+
+
+def test_a_column_between_others_of_a_form_may_lack_steps_of_their_scale(tmp_path: Path) -> None:
+    draw, names = random.Random(7), ("Ann", "Bob", "Cy", "Dan", "Eve", "Flo")
+    rows: list[tuple[object, ...]] = [("ResponseId", *names)]
+    rows += [
+        (f"R{n}", *(draw.choice((1, 2, 4) if name == "Cy" else range(1, 8)) for name in names))
+        for n in range(40)
+    ]
+    question = asked(write_csv(tmp_path / "v.csv", rows))
+    assert {"each": names, "judge": ("ResponseId",)} in [o.by_role for o in question.options]
+
+
+def test_a_number_of_a_form_that_few_saw_is_a_question_of_it(tmp_path: Path) -> None:
+    draw = random.Random(8)
+    rows = [("HITId", "WorkerId", "AssignmentStatus", "Input.id", "Answer.kind_0", "Answer.kind_1")]
+    for n in range(60):
+        few = draw.choice(("gun", "bomb")) if n % 20 < 4 else ""
+        kind = draw.choice(("person", "place"))
+        rows.append((f"h{n // 3}", f"w{n % 3}", "Approved", f"i{n // 3}", kind, few))
+    text = guess_campaign([write_csv(tmp_path / "v.csv", rows)], tmp_path)
+    assert "label: Answer.kind_1" in text
+
+
+def test_questions_to_which_all_judges_of_a_grid_say_the_same_are_its_questions(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    draw, asks = random.Random(9), ("source", "hedging", "label")
+    header = [f"annotator{n}_{ask}" for n in (1, 2) for ask in asks]
+    rows: list[list[object]] = [["id", *header]]
+    for n in range(40):
+        said = [draw.choice((0, 1)) for _ in asks]
+        rows.append([n, *said, *said])
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    assert {task for (task,) in actual.used("task")} == {*asks}
