@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from annot_pipeline.errors import first_of
 from annot_pipeline.init import alike, names, optional_fields, roles
@@ -46,7 +46,10 @@ class Answers(Things):
         self.candidates = likely
         chosen = self._chosen(likely)
         candidates = {c.column.name for c in likely}
-        personal = self._answer_columns(truth, roles.NO_ANSWER - roles.PERSONAL) if chosen else []
+        first = chosen[0].column if chosen else None
+        like = first.counts.keys() if first and alike.has_steps(first) else {*()}
+        rest = roles.NO_ANSWER - roles.PERSONAL
+        personal = self._answer_columns(truth, rest, like) if chosen else []
         personal = [c for c in personal if c.is_sure or self.is_one_judge]  # called so, but answers
         personal = [c for c in personal if chosen[0].column.counts.keys() & c.column.counts.keys()]
         personal = [c for c in personal if alike.are_alike([chosen[0], c])]
@@ -76,10 +79,10 @@ class Answers(Things):
             self.choice.claim(column)
         return pairs
 
-    def _answer_columns(self, truth: Column | None, unlikely: frozenset[str]) -> list[Candidate]:
+    def _answer_columns(self, truth: Column | None, *words: Set[str]) -> list[Candidate]:
         """Return the columns that may be answers, of those that ``each`` makes if it does."""
         sheet, parts, things = self.sheet, self.view.parts, self.things
-        likely = roles.answer_columns(self.choice, things, self.judge, truth, unlikely=unlikely)
+        likely = roles.answer_columns(self.choice, things, self.judge, truth, *words)
         filled = [sheet[n] for n in sheet.names[:MOST_COLUMNS] if sheet[n].n_blank]
         likely = [c for c in likely if not any(_marks_blanks(sheet, c.column, o) for o in filled)]
         varied = [c.column for c in likely if not c.is_fixed]

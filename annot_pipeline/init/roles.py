@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import product
 
@@ -325,12 +325,13 @@ def answer_columns(
     thing: Sequence[str],
     judge: str | None,
     truth: Column | None,
-    *,
-    unlikely: frozenset[str] = NO_ANSWER,
+    unlikely: Set[str] = NO_ANSWER,
+    like: Set[str] = frozenset(),
 ) -> list[Candidate]:
     """Return the columns that may be answers: named so, or by what they hold; the best first.
 
-    Names with ``unlikely`` words are of something else.
+    Names with ``unlikely`` words are of something else, but for columns that hold what answers
+    hold: all of ``like``.
     """
     sheet, found = choice.sheet, []
     ids = [c.name for c in choice.offered() if is_called_id(c.name)]
@@ -353,7 +354,8 @@ def answer_columns(
             continue
         is_short = column.numeric_share == 1 or unlikely != NO_ANSWER
         others = {"rank", "preference"} | ({"text", "source", "reference"} if is_short else set())
-        if not is_named and (roles.keys() - others or (unlikely - {"is", "has"}) & column.words):
+        is_other = roles.keys() - others or (unlikely - {"is", "has"}) & column.words
+        if is_other and not is_named and column.counts.keys() != like:
             continue
         is_design = WEAK & column.words and is_by_design(column)
         if is_design or answer_in(column, truth) is None:

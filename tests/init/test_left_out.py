@@ -176,3 +176,13 @@ def test_questions_to_which_all_judges_of_a_grid_say_the_same_are_its_questions(
         rows.append([n, *said, *said])
     actual = guess(write_csv(tmp_path / "v.csv", rows))
     assert {task for (task,) in actual.used("task")} == {*asks}
+
+
+def test_ratings_on_the_scale_of_others_are_no_dates(tmp_path: Path) -> None:
+    draw, rows = random.Random(10), [("participant", "photo", "befriend", "hire", "date")]
+    for judge in range(20):
+        for photo in range(20):
+            said = [str(near(draw, photo % 5 - 2, -2, 2)) for _ in range(3)]
+            rows.append((f"p{judge}", f"f{photo}.jpg", *said))
+    text = guess_campaign([write_csv(tmp_path / "v.csv", rows)], tmp_path)
+    assert "question: [befriend, hire, date]" in text
