@@ -19,7 +19,7 @@ from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.init import names, roles, views, written_numbers
 from annot_pipeline.init.abstentions import without_abstentions
 from annot_pipeline.init.alike import are_near, has_steps, scale_or_classes, together
-from annot_pipeline.init.answers import LONGEST_LABEL, MOST_LABELS, scale_of
+from annot_pipeline.init.answers import LONGEST_LABEL, MOST_LABELS, answer_as, scale_of
 from annot_pipeline.init.comparisons import is_outcome
 from annot_pipeline.init.counts import item_ids
 from annot_pipeline.init.questions import (
@@ -212,7 +212,8 @@ def by_judge(
     lines: list[Line] = [
         ("judge", {"value": "{rater}"}, "the name of the column"),
         ("item", what, ""),
-        ("score" if is_score else "label", spelled or "{rater}", ""),
+        ("score", spelled or "{rater}", "") if is_score
+        else ("label", answer_as(answers, "categorical").expression("label"), ""),
     ]  # fmt: skip
     gold = next((n for n in rest if "truth" in names.roles(n)), None)
     if gold and not is_score and sheet[gold].counts.keys() & values:

@@ -186,3 +186,14 @@ def test_ratings_on_the_scale_of_others_are_no_dates(tmp_path: Path) -> None:
             rows.append((f"p{judge}", f"f{photo}.jpg", *said))
     text = guess_campaign([write_csv(tmp_path / "v.csv", rows)], tmp_path)
     assert "question: [befriend, hire, date]" in text
+
+
+def test_classes_that_one_judge_writes_in_capitals_are_no_others(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    draw, rows = random.Random(11), [("word", "rater1", "rater2", "rater3")]
+    for n in range(60):
+        most = draw.choice("nea")
+        rows.append((f"w{n}", most, draw.choice((most, most, "n")), most.upper()))
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    assert {label for (label,) in actual.used("label")} == {"n", "e", "a"}
