@@ -228,8 +228,15 @@ def thing_columns(choice: Choice) -> list[str]:
     """Return the columns that may say what was judged, those named so first."""
     likely = [c for role in ("item", "segment", "text") for c in choice.with_role(role)]
     named = [c.name for c in likely if not is_measured(c)]
-    rest = [c.name for c in choice.offered() if c.name not in named and may_be_thing(c)]
+    others = [c for c in choice.offered() if c.name not in named]
+    rest = [c.name for c in others if may_be_thing(c) or _is_number_of_things(choice, c)]
     return list(dict.fromkeys([*named, *rest]))
+
+
+def _is_number_of_things(choice: Choice, column: Column) -> bool:
+    """Return whether whole numbers that no name explains recur, and determine properties."""
+    is_bare = column.is_whole and not (column.is_unique or names.roles(column.name))
+    return is_bare and not NO_ANSWER & column.words and has_properties(choice, column.name)
 
 
 def is_measured(column: Column) -> bool:

@@ -197,3 +197,16 @@ def test_classes_that_one_judge_writes_in_capitals_are_no_others(
         rows.append((f"w{n}", most, draw.choice((most, most, "n")), most.upper()))
     actual = guess(write_csv(tmp_path / "v.csv", rows))
     assert {label for (label,) in actual.used("label")} == {"n", "e", "a"}
+
+
+# --- columns without a telling name --------------------------------------------------------
+
+
+def test_numbers_with_properties_of_their_own_are_what_was_judged(tmp_path: Path) -> None:
+    draw = random.Random(12)
+    rows: list[tuple[object, ...]] = [("Graph", "Truth1", "Trend", "Points", "Expert", "Decision")]
+    for graph in range(1, 41):
+        own = (graph % 2, graph % 4 / 4, graph % 5)
+        rows += [(graph, *own, expert, draw.choice((0, 1))) for expert in "ABCDE"]
+    text = guess_campaign([write_csv(tmp_path / "v.csv", rows)], tmp_path)
+    assert "item: Graph " in text
