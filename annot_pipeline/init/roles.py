@@ -205,9 +205,10 @@ KEY = "@key"
 def may_be_judge(sheet: Sheet, column: Column) -> bool:
     """Return whether cells may be names or numbers of people, whatever the column is called."""
     words = names.words(column.name)
-    # an id may be the person's where what was judged has one of its own, or has two sides
+    # an id may be the person's where what was judged has a name of its own, or has two sides
     others = [n for n in sheet.names if n != column.name]
-    is_id = words == ["id"] and (any(map(is_called_id, others)) or bool(pairs_among(others)))
+    has_own = any(is_called_id(n) or "item" in names.roles(n) for n in others)
+    is_id = words == ["id"] and (has_own or bool(pairs_among(others)))
     is_id |= is_called_id(column.name) and "session" in words
     every = {role for n in sheet.names for role in names.roles(n)}
     is_id |= column.name == KEY and bool({"system", "segment"} & every)

@@ -210,3 +210,13 @@ def test_numbers_with_properties_of_their_own_are_what_was_judged(tmp_path: Path
         rows += [(graph, *own, expert, draw.choice((0, 1))) for expert in "ABCDE"]
     text = guess_campaign([write_csv(tmp_path / "v.csv", rows)], tmp_path)
     assert "item: Graph " in text
+
+
+def test_an_id_beside_pictures_may_be_the_persons(tmp_path: Path) -> None:
+    draw, rows = random.Random(13), [("id", "photo", "warm", "cold")]
+    for judge in range(15):
+        for photo in draw.sample(range(30), 20):
+            said = [str(near(draw, photo % 5 - 2, -2, 2)) for _ in range(2)]
+            rows.append((str(judge), f"f{photo}.jpg", *said))
+    options = asked(write_csv(tmp_path / "v.csv", rows)).options
+    assert {"judge": ("id",)} in [option.by_role for option in options]
