@@ -220,3 +220,13 @@ def test_an_id_beside_pictures_may_be_the_persons(tmp_path: Path) -> None:
             rows.append((str(judge), f"f{photo}.jpg", *said))
     options = asked(write_csv(tmp_path / "v.csv", rows)).options
     assert {"judge": ("id",)} in [option.by_role for option in options]
+
+
+def test_a_file_of_tabs_is_read_by_tabs_where_commas_would_do(tmp_path: Path) -> None:
+    rows = [
+        (f"{n:04}", f"word{n}", ",".join("NV"[(n + k) % 2] for k in range(6))) for n in range(40)
+    ]
+    path = write_csv(tmp_path / "v.tsv", rows, "\t")
+    with pytest.raises(OpenError) as caught:
+        guess_campaign([path], tmp_path)
+    assert caught.value.preview.num_columns == 3
