@@ -140,6 +140,9 @@ the winner to be told by name."""
 FEWEST_ROWS_A_NAME = 3
 """Rows for each different name of systems under a stem that says nothing, at least."""
 
+MOST_OUTCOMES = 3
+"""Numbers that may say a, b or a tie; more of them, each of a side of its row, are names."""
+
 SHARED_NAMES, DIFFERENT_NAMES = 0.5, 0.9
 """Shares of such names that occur on both sides, and of rows whose two names differ."""
 
@@ -426,7 +429,8 @@ def _preference(sheet: Sheet, things: list[Pair], column: Column) -> Reading | N
 
 def _sides_in(sheet: Sheet, things: list[Pair], column: Column) -> Reading | None:
     """Return the answer of a column whose values are all answers, if it holds sides."""
-    if column.numeric_share < 1 and (named := _named(sheet, things, column)):
+    are_names = column.numeric_share < 1 or column.n_distinct > MOST_OUTCOMES  # or ids of what won
+    if are_names and (named := _named(sheet, things, column)):
         return _by_name(sheet, named, column)
     is_told = is_outcome(column.name)
     are_texts = things[0].are_outputs or "text" in names.roles(things[0].stem)

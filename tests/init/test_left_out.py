@@ -230,3 +230,13 @@ def test_a_file_of_tabs_is_read_by_tabs_where_commas_would_do(tmp_path: Path) ->
     with pytest.raises(OpenError) as caught:
         guess_campaign([path], tmp_path)
     assert caught.value.preview.num_columns == 3
+
+
+def test_a_winner_by_its_number_is_one_of_two_numbers_of_its_row(tmp_path: Path) -> None:
+    draw, rows = random.Random(14), [("chosen", "wordPair a", "wordPair b")]
+    for _ in range(90):
+        pair = draw.sample(range(1, 9), 2)
+        rows.append((str(draw.choice(pair)), str(pair[0]), str(pair[1])))
+    path = write_csv(tmp_path / "v.csv", rows)
+    text = guess_campaign([path], tmp_path, by_role={"judge": ("anonymous",)})
+    assert "winner: chosen" in text
