@@ -404,7 +404,7 @@ class _Reader(Answers):
         doubts = rankings.rank_doubts(sheet, reading)
         if not reading.each:
             reading = optional_fields.with_failure_flags(choice, reading)
-        unmapped = unmapped_note(self._unmapped(choice))
+        unmapped = unmapped_note(c for c in choice.offered() if c.name != OVER)
         reading.notes = [*reading.notes, *self.notes, *doubts, *unmapped]
         reading.abstain = sorted(reading.abstained)
         reading.questions = [*self.questions, *reading.questions]
@@ -415,11 +415,6 @@ class _Reader(Answers):
     def _is_whole_row(self) -> bool:
         is_one = len(self.things) == 1 and self.things[0] in self.view.base.names
         return self.view.shape != "rows" and is_one and self.view.base.is_unique(self.things[0])
-
-    def _unmapped(self, choice: Choice) -> list[Column]:
-        base = self.view.base
-        inner = {*self.view.parts} - {*base.names}
-        return [c for c in choice.offered() if c.name not in inner]
 
     def _numbered_lines(self, choice: Choice) -> list[Line]:
         """Return where a judgment stands in its row, and which were made side by side."""

@@ -240,3 +240,17 @@ def test_a_winner_by_its_number_is_one_of_two_numbers_of_its_row(tmp_path: Path)
     path = write_csv(tmp_path / "v.csv", rows)
     text = guess_campaign([path], tmp_path, by_role={"judge": ("anonymous",)})
     assert "winner: chosen" in text
+
+
+def test_parts_that_nothing_maps_are_named(tmp_path: Path) -> None:
+    draw = random.Random(15)
+    rows: list[list[object]] = [
+        ["worker", "doc", "sys1", "score1", "hue1", "sys2", "score2", "hue2"]
+    ]
+    for n in range(60):
+        row: list[object] = [f"w{n % 4}", f"d{n // 4}"]
+        for system in ("base", "ours"):
+            row += [system, draw.choice((1, 2, 3, 4, 5)), f"remark {draw.random()} of a person"]
+        rows.append(row)
+    text = guess_campaign([write_csv(tmp_path / "v.csv", rows)], tmp_path)
+    assert "not mapped: hue" in text
