@@ -32,10 +32,8 @@ def share_values(columns: Sequence[Column]) -> bool:
     first = columns[0]
     if all(c.numeric_share > 0.9 for c in columns):
         return len({scale_of(without_abstentions(c)) for c in columns}) == 1
-    return all(
-        2 * len(first.counts.keys() & c.counts.keys()) >= max(first.n_distinct, c.n_distinct)
-        for c in columns
-    )
+    n_shared = {c: len(first.counts.keys() & c.counts.keys()) for c in columns}
+    return all(2 * n_shared[c] >= max(first.n_distinct, c.n_distinct) for c in columns)
 
 
 def together(sheet: Sheet, columns: Sequence[str]) -> Column:

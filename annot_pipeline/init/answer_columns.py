@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from annot_pipeline.errors import first_of
 from annot_pipeline.init import alike, names, optional_fields, roles
@@ -46,11 +46,17 @@ class Answers(Things):
         self.candidates = likely
         chosen = self._chosen(likely)
         candidates = {c.column.name for c in likely}
-        personal = self._answer_columns(truth, roles.NO_ANSWER - roles.PERSONAL) if chosen else []
+        first = chosen[0].column if chosen else None
+        like = first.counts.keys() if first and alike.has_steps(first) else {*()}
+        rest = roles.NO_ANSWER - roles.PERSONAL
+        personal = self._answer_columns(truth, rest, like) if chosen else []
         personal = [c for c in personal if c.is_sure or self.is_one_judge]  # called so, but answers
         personal = [c for c in personal if chosen[0].column.counts.keys() & c.column.counts.keys()]
         personal = [c for c in personal if alike.are_alike([chosen[0], c])]
         chosen += [c for c in personal if c.column.name not in candidates]
+        if self.view.shape == "grid":  # whose judges may have said the same to all
+            same = [c for c in likely if chosen and alike.are_alike([chosen[0], c])]
+            chosen = [c for c in likely if c in chosen or c in same]
         rare = [c for c in chosen if isinstance(c.column.expression, dict)]
         if any(2 * c.column.n_blank > len(self.sheet) for c in rare):  # whose blanks are rejected
             self.questions.append(alike.which_answers(chosen))
@@ -73,10 +79,10 @@ class Answers(Things):
             self.choice.claim(column)
         return pairs
 
-    def _answer_columns(self, truth: Column | None, unlikely: frozenset[str]) -> list[Candidate]:
+    def _answer_columns(self, truth: Column | None, *words: Set[str]) -> list[Candidate]:
         """Return the columns that may be answers, of those that ``each`` makes if it does."""
         sheet, parts, things = self.sheet, self.view.parts, self.things
-        likely = roles.answer_columns(self.choice, things, self.judge, truth, unlikely=unlikely)
+        likely = roles.answer_columns(self.choice, things, self.judge, truth, *words)
         filled = [sheet[n] for n in sheet.names[:MOST_COLUMNS] if sheet[n].n_blank]
         likely = [c for c in likely if not any(_marks_blanks(sheet, c.column, o) for o in filled)]
         varied = [c.column for c in likely if not c.is_fixed]
@@ -121,6 +127,10 @@ class Answers(Things):
             group = numbers[:1] * is_numbered or alike.largest_group(found, sure)
             if not sure and self.is_one_judge:  # whose answers nothing but their names tells apart
                 group = alike.largest_group(varied, varied)
+            values = group[0].column.counts.keys() if group else {*()}
+            if len(values) > 2:  # of whose scale some hardly ever differ
+                same = [c for c in everything if c.column.counts.keys() == values]
+                group = [c for c in found if c in group or c in same]
             if group:
                 unlike = [c for c in self.choice.offered() if c not in [f.column for f in found]]
                 has_alike = any(alike.share_values([group[0].column, c]) for c in unlike)
@@ -166,14 +176,15 @@ class Answers(Things):
         sheet = self.sheet
         named = self.choice.among(lambda n: n.startswith(MTURK_ANSWER)).offered()
         named = [c for c in named if not self.view.parts or c.name in self.view.parts]
-        named = [c for c in named if len(c.filled) > c.n_blank and not {*c.counts} <= roles.EMPTY]
+        filled = {roles.form(c.name) for c in named if len(c.filled) > c.n_blank}
+        named = [c for c in named if roles.form(c.name) in filled and c.counts]
+        named = [c for c in named if not {*c.counts} <= roles.EMPTY]
         named = [c for c in named if not names.MEASURED_TIME & c.words and not _is_time(sheet, c)]
         own = [c for c in named if roles.PERSONAL & c.words and self.judge]
         own = [c for c in own if sheet.determines(self.judge or "", c.name)]  # the worker's
         named = [c for c in named if c not in own] or named
-        texts = [
-            c for c in named if is_free_text(c) or (c.numeric_share < 1 and COMMENTS & c.words)
-        ]
+        remarks = [c for c in named if c.numeric_share < 1 and COMMENTS & c.words]
+        texts = [c for c in named if is_free_text(c) or c in remarks]
         answers = [c for c in named if c not in texts]
         if self.things:
             varied = [c for c in answers if not roles.are_fixed(self.sheet, self.things, c.name)]

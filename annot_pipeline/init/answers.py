@@ -45,9 +45,8 @@ def kind_of(column: Column, truth: Column | None) -> str | None:
         named = bool(names.SCALAR_NAMES & {names.plain(column.name), *names.words(column.name)})
         named |= column.n_distinct > 2 and names.counts_costs(column.name)
         many = column.n_distinct > MOST_LABELS
-        many |= column.numeric_share == 1 and len(column.answers) > len(
-            column.numbers
-        )  # 1 and 1.00
+        is_spelled = len(column.answers) > len(column.numbers)  # as 1 and 1.00
+        many |= column.numeric_share == 1 and is_spelled
         wide = column.high - column.low >= MOST_LABELS and column.n_distinct >= FEWEST_OF_A_RANGE
         return "scalar" if in_between or averaged or named or many or wide else "categorical"
     many = column.n_distinct > MOST_LABELS and 2 * column.n_distinct > len(column.filled)

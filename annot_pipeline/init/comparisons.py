@@ -117,11 +117,8 @@ def _by_words(words: Sequence[str], pair: Pair) -> str | None:
 
 def guessed_ties(sides: Mapping[str, str]) -> str:
     """Return a note on values taken for a tie although they say more, or less; empty if none."""
-    doubtful = [
-        value
-        for value, side in sides.items()
-        if side == "tie" and any(word in value.casefold() for word in MORE_THAN_TIES)
-    ]
+    ties = [value for value, side in sides.items() if side == "tie"]
+    doubtful = [v for v in ties if any(word in v.casefold() for word in MORE_THAN_TIES)]
     if not doubtful:
         return ""
     text = ", ".join(map(shorten, doubtful[:SHOWN_TIES])) + (", ..." * (len(doubtful) > SHOWN_TIES))
@@ -142,6 +139,9 @@ the winner to be told by name."""
 
 FEWEST_ROWS_A_NAME = 3
 """Rows for each different name of systems under a stem that says nothing, at least."""
+
+MOST_OUTCOMES = 3
+"""Numbers that may say a, b or a tie; more of them, each of a side of its row, are names."""
 
 SHARED_NAMES, DIFFERENT_NAMES = 0.5, 0.9
 """Shares of such names that occur on both sides, and of rows whose two names differ."""
@@ -198,15 +198,13 @@ def comparison(sheet: Sheet, choice: Choice, by_role: Roles, *, is_mturk: bool) 
     alone = [c for c in rest if _says_sides_alone(c, things[0])]
     outcomes += [c for c in rest if c in alone or _named(sheet, things[:1], c)]
     rows = compared_rows(sheet, (things[0].first, things[0].second))
-    answers_by_column = [
-        (column, answer) for column in outcomes
-        if column.name not in compared and (answer := _preference(rows, things, rows[column.name]))
-    ]  # fmt: skip
+    outcomes = [c for c in outcomes if c.name not in compared]
+    read = [(column, _preference(rows, things, rows[column.name])) for column in outcomes]
+    answers_by_column = [(column, answer) for column, answer in read if answer]
     said = [column.name for column, _ in answers_by_column if not rows[column.name].numeric_share]
-    answers_by_column = [
-        (c, answer) for c, answer in answers_by_column
-        if c.name in said or not any(rows.determines(name, c.name) for name in said)
-    ]  # fmt: skip  # numbers for the same answers, from 0 or from 1
+    again = [c for c, _ in answers_by_column if c.name not in said]  # as numbers from 0 or 1
+    again = [c for c in again if any(rows.determines(name, c.name) for name in said)]
+    answers_by_column = [(c, answer) for c, answer in answers_by_column if c not in again]
     if answers_by_column:
         return _on_criteria(sheet, answers_by_column)
     for c in _outcomes(choice):
@@ -307,11 +305,8 @@ def _three_columns(sheet: Sheet, choice: Choice) -> Reading | None:
 
 def _given_pairs(by_role: Roles) -> list[Pair]:
     """Return the sides that options say."""
-    return [
-        Pair(0, thing, by_role[f"{thing}_a"][0], by_role[f"{thing}_b"][0])
-        for thing in ("system", "item")
-        if by_role.get(f"{thing}_a") and by_role.get(f"{thing}_b")
-    ]
+    sides = [(t, by_role.get(f"{t}_a"), by_role.get(f"{t}_b")) for t in ("system", "item")]
+    return [Pair(0, thing, a[0], b[0]) for thing, a, b in sides if a and b]
 
 
 def _nameless_pairs(sheet: Sheet, choice: Choice) -> list[Pair]:
@@ -422,11 +417,9 @@ def _outcomes(choice: Choice) -> list[Column]:
 def _preference(sheet: Sheet, things: list[Pair], column: Column) -> Reading | None:
     """Return the answer that a column holds, if it holds sides."""
     contenders = {value for p in things for n in (p.first, p.second) for value in sheet[n].counts}
-    abstained = {
-        value: count
-        for value, count in abstentions(column.counts).items()
-        if value not in contenders and not side_of(value, things[0])
-    }
+    abstained = abstentions(column.counts)
+    no_answers = [v for v in abstained if v not in contenders and not side_of(v, things[0])]
+    abstained = {value: abstained[value] for value in no_answers}
     filled = without(column, abstained)
     if 2 * len(filled.filled) <= len(column.filled) + column.n_blank:
         return None
@@ -436,7 +429,8 @@ def _preference(sheet: Sheet, things: list[Pair], column: Column) -> Reading | N
 
 def _sides_in(sheet: Sheet, things: list[Pair], column: Column) -> Reading | None:
     """Return the answer of a column whose values are all answers, if it holds sides."""
-    if column.numeric_share < 1 and (named := _named(sheet, things, column)):
+    are_names = column.numeric_share < 1 or column.n_distinct > MOST_OUTCOMES  # or ids of what won
+    if are_names and (named := _named(sheet, things, column)):
         return _by_name(sheet, named, column)
     is_told = is_outcome(column.name)
     are_texts = things[0].are_outputs or "text" in names.roles(things[0].stem)
@@ -508,10 +502,8 @@ def _named(sheet: Sheet, things: list[Pair], column: Column) -> Pair | None:
     winner = sheet.table.column(column.name)
     for pair in things:
         ours, theirs = (sheet.table.column(name) for name in (pair.first, pair.second))
-        matches = pc.or_(
-            pc.fill_null(pc.equal(winner, ours), False),
-            pc.fill_null(pc.equal(winner, theirs), False),
-        )
+        same = (pc.fill_null(pc.equal(winner, side), False) for side in (ours, theirs))
+        matches = pc.or_(*same)
         sides, _ = outcomes_of(column, pair)
         ties = {value for value, side in sides.items() if side == "tie"}
         n_won = len(column.filled) - sum(column.counts[value] for value in ties)

@@ -170,11 +170,8 @@ def items_restart(sheet: Sheet, item: str) -> bool:
     """Return whether the same item ids occur in several files."""
     items_by_file = [{*sheet.part(n)[item].counts} for n in range(len(sheet.parts))]
     files = Counter(value for values in items_by_file for value in values)
-    return any(
-        sum(files[value] > 1 for value in values) > SHARED_ITEMS * len(values)
-        for values in items_by_file
-        if values
-    )
+    shared = [(sum(files[v] > 1 for v in values), len(values)) for values in items_by_file]
+    return any(n > SHARED_ITEMS * n_values for n, n_values in shared)
 
 
 def judges_restart(sheet: Sheet, judge: Column) -> bool:

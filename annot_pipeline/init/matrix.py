@@ -19,7 +19,7 @@ from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.init import names, roles, views, written_numbers
 from annot_pipeline.init.abstentions import without_abstentions
 from annot_pipeline.init.alike import are_near, has_steps, scale_or_classes, together
-from annot_pipeline.init.answers import LONGEST_LABEL, MOST_LABELS, scale_of
+from annot_pipeline.init.answers import LONGEST_LABEL, MOST_LABELS, answer_as, scale_of
 from annot_pipeline.init.comparisons import is_outcome
 from annot_pipeline.init.counts import item_ids
 from annot_pipeline.init.questions import (
@@ -212,7 +212,8 @@ def by_judge(
     lines: list[Line] = [
         ("judge", {"value": "{rater}"}, "the name of the column"),
         ("item", what, ""),
-        ("score" if is_score else "label", spelled or "{rater}", ""),
+        ("score", spelled or "{rater}", "") if is_score
+        else ("label", answer_as(answers, "categorical").expression("label"), ""),
     ]  # fmt: skip
     gold = next((n for n in rest if "truth" in names.roles(n)), None)
     if gold and not is_score and sheet[gold].counts.keys() & values:
@@ -279,10 +280,8 @@ def judge_matrix(sheet: Sheet) -> Reading | None:
         return by_judge(sheet, answers, "")
     text = ", ".join(answers)
     starts = {*(tuple(names.words(n)[:-1]) for n in answers)} - {()}
-    asked = tuple(
-        n for n in sheet.names
-        if n in answers or (tuple(names.words(n)[:-1]) in starts and is_few(sheet[n]))
-    )  # fmt: skip
+    kin = [n for n in sheet.names if tuple(names.words(n)[:-1]) in starts and is_few(sheet[n])]
+    asked = tuple(n for n in sheet.names if n in (*answers, *kin))
     ask = names.TEXTS["judges_or_questions"].format(text)
     is_rubric = any(names.WORDS["criteria"] & {*names.words(n)} for n in asked)
     pairs = [*combinations([sheet[n] for n in answers[:MOST_COMPARED]], 2)]
@@ -421,10 +420,12 @@ def _alike(sheet: Sheet) -> list[str]:
         least = {n: max(len(values) * (not is_bare), sheet[n].n_distinct) for n in offered}
         alike = [n for n in offered if n_shared[n] >= OVERLAP * least[n]]
         best = max(best, alike, key=len)
-    form_of = {
-        name: re.sub(r"\d+", "#", name)
-        for name in sheet.names if all(map(written_numbers.NUMBER.fullmatch, sheet[name].counts))
-    }  # fmt: skip
+    is_number = written_numbers.NUMBER.fullmatch
+    numbers = [name for name in sheet.names if all(map(is_number, sheet[name].counts))]
+    form_of = {name: re.sub(r"\d+", "#", name) for name in numbers}
+    steps = {value for name in best for value in sheet[name].counts}
+    run = offered[offered.index(best[0]) : offered.index(best[-1])] if len(steps) > 2 else []
+    best = [n for n in offered if n in best or (n in run and sheet[n].counts.keys() <= steps)]
     best = [name for name in best if not _is_majority(sheet, name, best)]
     forms = {form_of[name] for name in best if name in form_of and not is_bare} - {*best}
     return [name for name in sheet.names if name in best or form_of.get(name) in forms]

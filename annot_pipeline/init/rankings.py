@@ -46,12 +46,8 @@ def long_ranks(sheet: Sheet, choice: Choice, judge: Column) -> tuple[Reading, Co
     rivals = [c for c in choice.with_role("answer") if c.name.startswith(start)]
     if any(answer_in(other, None) for other in rivals if other.name != column.name):
         return None
-    keys = [
-        c
-        for role in ("ranking", "hit", "native_id")
-        for c in choice.with_role(role)
-        if c.name != column.name and sheet.determines(c.name, judge.name)
-    ]
+    keys = [c for role in ("ranking", "hit", "native_id") for c in choice.with_role(role)]
+    keys = [c for c in keys if c is not column and sheet.determines(c.name, judge.name)]
     key = next((c for c in keys if _are_rankings(sheet, [c.name], column)), None)
     if key:
         return rank_answer(column, [column.name]), key

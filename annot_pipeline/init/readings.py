@@ -122,10 +122,9 @@ class _Reader(Answers):
         if not all(ends):
             return None
         chosen = {value for name in ends for value in sheet[name].counts}
-        items = [n for n in remaining if n in chosen] or [
-            n for n in remaining
-            if n not in ends and 2 * len(chosen & {*sheet[n].counts}) > sheet[n].n_distinct
-        ]  # fmt: skip
+        rest = [n for n in remaining if n not in ends]
+        rest = [n for n in rest if 2 * len(chosen & {*sheet[n].counts}) > sheet[n].n_distinct]
+        items = [n for n in remaining if n in chosen] or rest
         if len(items) <= len(ends):  # of two, the best says all
             return None
         for name in (*ends, *items):
@@ -165,9 +164,8 @@ class _Reader(Answers):
         by_column = [(self.sheet[a.columns[-1]], a) for a in answers]
         readings = self._by_question(by_column, [*task, *lines], tasks)
         readings = [self._whole_segment(r, segment) if segment else r for r in readings]
-        if not pair or len(comparisons.compared_rows(self.sheet, pair)) >= MOSTLY_PAIRS * len(
-            self.sheet
-        ):
+        n_rows = len(comparisons.compared_rows(self.sheet, pair)) if pair else len(self.sheet)
+        if n_rows >= MOSTLY_PAIRS * len(self.sheet):
             return readings
         side = self.sheet[pair[0]]  # blank in rows of another question
         of_pairs = side.mapping | {"not": ["", *abstentions(side.counts)]}
@@ -186,10 +184,8 @@ class _Reader(Answers):
             return named
         if n_once < roles.ONCE * len(self.sheet):
             sides = {n for p in pairs_among(self.sheet.names) for n in p[2:]}
-            n_with = {
-                n: self.sheet.combinations(*key, n)
-                for n in roles.thing_columns(self.inputs()) if n not in sides
-            }  # fmt: skip
+            things = [n for n in roles.thing_columns(self.inputs()) if n not in sides]
+            n_with = {n: self.sheet.combinations(*key, n) for n in things}
             whole = [self.sheet[n] for n in n_with if n_with[n] >= roles.ONCE * len(self.sheet)]
             telling = [c for c in likely if n_with.get(c.name, len(self.sheet)) > n_once]
             near = [c for c in telling if 2 * n_with.get(c.name, 0) >= len(self.sheet)]
@@ -262,6 +258,7 @@ class _Reader(Answers):
             self.questions.append(self._what_question())
         elif (self.judge or self.is_one_judge) and self.things:
             lines = self._told_apart(lines, task, answers)
+            self.questions += [] if self.questions else self._split(answers)
         elif crossed := self._crossed(answers):
             share = 1 / self.sheet[crossed[0]].n_distinct
             self.questions.append(self._apart_question(crossed, share))
@@ -298,11 +295,8 @@ class _Reader(Answers):
     ) -> list[Reading]:
         """Return one reading for all answers of one kind; else one for each kind or question."""
         readings = []
-        sets = [
-            s
-            for c, _ in answers
-            if (s := set_answer(c, self.view.each, lines="all_answers" in self.by_role))
-        ]
+        each, are_lines = self.view.each, "all_answers" in self.by_role
+        sets = [s for c, _ in answers if (s := set_answer(c, each, lines=are_lines))]
         taken = {name for answer in sets for name in answer.columns}
         groups: list[list[tuple[Column, Reading]]] = []
         for column, answer in [(c, a) for c, a in answers if c.name not in taken]:
@@ -351,10 +345,8 @@ class _Reader(Answers):
         if first.kind == "pairwise" and maps:
             whole = {"column": whole, "map": {v: s for e in maps for v, s in e["map"].items()}}
         columns = [*first.columns[: len(sides)], *names_]
-        answer = replace(
-            first, lines=[*sides, (name, whole, shown)], labels=labels, columns=columns,
-            abstained=abstained, failed=failed,
-        )  # fmt: skip
+        more: dict[str, Any] = {"labels": labels, "abstained": abstained, "failed": failed}
+        answer = replace(first, lines=[*sides, (name, whole, shown)], columns=columns, **more)
         task: Line = ("task", {"value": "{question}"}, EACH_QUESTION)
         rest = [line for line in lines if line[0] != "task"]
         reading = self._reading(answer, [task, *rest], questions)
@@ -374,11 +366,9 @@ class _Reader(Answers):
 
     def _reading(self, answer: Reading, lines: Sequence[Line], tasks: Sequence[str]) -> Reading:
         """Return answers with who and what was judged; lines of the answers come first."""
-        return replace(
-            answer, lines=[*lines, *answer.lines], tasks=[*tasks],
-            each={**self.view.each, **answer.each},
-            abstained=without_nan(answer.abstained, self.format),
-        )  # fmt: skip
+        answer = replace(answer, abstained=without_nan(answer.abstained, self.format))
+        each = {**self.view.each, **answer.each}
+        return replace(answer, lines=[*lines, *answer.lines], tasks=[*tasks], each=each)
 
     def _finished(self, reading: Reading, judge_line: Line) -> Reading:
         """Return a reading with what a judgment can do without, and what is to be asked."""
@@ -400,9 +390,8 @@ class _Reader(Answers):
         if self.is_mturk:  # its time is the assignment's, a judgment's only if it holds just one
             took = list(dict.fromkeys([*took, "hit_seconds"]))
         is_place = partial(self._is_place, reading)
-        optional = optional_fields.optional_lines(
-            choice, reading.kind, labels, item, one_a_row, is_place=is_place
-        )
+        known = (reading.kind, labels, item, one_a_row)
+        optional = optional_fields.optional_lines(choice, *known, is_place=is_place)
         for name, expression, why in optional:
             fields = took if name == "seconds" else [name]
             if not any(line[0] == name for line in lines):
@@ -415,7 +404,7 @@ class _Reader(Answers):
         doubts = rankings.rank_doubts(sheet, reading)
         if not reading.each:
             reading = optional_fields.with_failure_flags(choice, reading)
-        unmapped = unmapped_note(self._unmapped(choice))
+        unmapped = unmapped_note(c for c in choice.offered() if c.name != OVER)
         reading.notes = [*reading.notes, *self.notes, *doubts, *unmapped]
         reading.abstain = sorted(reading.abstained)
         reading.questions = [*self.questions, *reading.questions]
@@ -426,11 +415,6 @@ class _Reader(Answers):
     def _is_whole_row(self) -> bool:
         is_one = len(self.things) == 1 and self.things[0] in self.view.base.names
         return self.view.shape != "rows" and is_one and self.view.base.is_unique(self.things[0])
-
-    def _unmapped(self, choice: Choice) -> list[Column]:
-        base = self.view.base
-        inner = {*self.view.parts} - {*base.names}
-        return [c for c in choice.offered() if c.name not in inner]
 
     def _numbered_lines(self, choice: Choice) -> list[Line]:
         """Return where a judgment stands in its row, and which were made side by side."""

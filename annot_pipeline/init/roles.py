@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import product
 
@@ -205,9 +205,10 @@ KEY = "@key"
 def may_be_judge(sheet: Sheet, column: Column) -> bool:
     """Return whether cells may be names or numbers of people, whatever the column is called."""
     words = names.words(column.name)
-    # an id may be the person's where what was judged has one of its own, or has two sides
+    # an id may be the person's where what was judged has a name of its own, or has two sides
     others = [n for n in sheet.names if n != column.name]
-    is_id = words == ["id"] and (any(map(is_called_id, others)) or bool(pairs_among(others)))
+    has_own = any(is_called_id(n) or "item" in names.roles(n) for n in others)
+    is_id = words == ["id"] and (has_own or bool(pairs_among(others)))
     is_id |= is_called_id(column.name) and "session" in words
     every = {role for n in sheet.names for role in names.roles(n)}
     is_id |= column.name == KEY and bool({"system", "segment"} & every)
@@ -228,8 +229,15 @@ def thing_columns(choice: Choice) -> list[str]:
     """Return the columns that may say what was judged, those named so first."""
     likely = [c for role in ("item", "segment", "text") for c in choice.with_role(role)]
     named = [c.name for c in likely if not is_measured(c)]
-    rest = [c.name for c in choice.offered() if c.name not in named and may_be_thing(c)]
+    others = [c for c in choice.offered() if c.name not in named]
+    rest = [c.name for c in others if may_be_thing(c) or _is_number_of_things(choice, c)]
     return list(dict.fromkeys([*named, *rest]))
+
+
+def _is_number_of_things(choice: Choice, column: Column) -> bool:
+    """Return whether whole numbers that no name explains recur, and determine properties."""
+    is_bare = column.is_whole and not (column.is_unique or names.roles(column.name))
+    return is_bare and not NO_ANSWER & column.words and has_properties(choice, column.name)
 
 
 def is_measured(column: Column) -> bool:
@@ -325,17 +333,18 @@ def answer_columns(
     thing: Sequence[str],
     judge: str | None,
     truth: Column | None,
-    *,
-    unlikely: frozenset[str] = NO_ANSWER,
+    unlikely: Set[str] = NO_ANSWER,
+    like: Set[str] = frozenset(),
 ) -> list[Candidate]:
     """Return the columns that may be answers: named so, or by what they hold; the best first.
 
-    Names with ``unlikely`` words are of something else.
+    Names with ``unlikely`` words are of something else, but for columns that hold what answers
+    hold: all of ``like``.
     """
     sheet, found = choice.sheet, []
     ids = [c.name for c in choice.offered() if is_called_id(c.name)]
     ids = [n for n in ids if FEWEST_TOLD * sheet.combinations(n) <= len(sheet)]
-    filled = {_form(c.name) for c in choice.offered() if len(c.filled) > c.n_blank}
+    filled = {form(c.name) for c in choice.offered() if len(c.filled) > c.n_blank}
     for column in choice.offered():
         roles = names.roles(column.name)
         if "truth" in roles and judge and thing and sheet.differing(thing, column.name) >= DIFFERS:
@@ -346,14 +355,15 @@ def answer_columns(
         is_named |= _in_answers(column) or ("judge" in roles and _is_flag(column))
         if (column.n_distinct < 2 and not is_named) or {*column.counts} <= EMPTY:
             continue
-        is_rare = len(column.filled) <= column.n_blank and _form(column.name) not in filled
+        is_rare = len(column.filled) <= column.n_blank and form(column.name) not in filled
         if is_rare and not (is_named and len(column.filled) > 1):
             continue
         if _is_id(column, is_named):
             continue
         is_short = column.numeric_share == 1 or unlikely != NO_ANSWER
         others = {"rank", "preference"} | ({"text", "source", "reference"} if is_short else set())
-        if not is_named and (roles.keys() - others or (unlikely - {"is", "has"}) & column.words):
+        is_other = roles.keys() - others or (unlikely - {"is", "has"}) & column.words
+        if is_other and not is_named and column.counts.keys() != like:
             continue
         is_design = WEAK & column.words and is_by_design(column)
         if is_design or answer_in(column, truth) is None:
@@ -389,7 +399,7 @@ def _in_answers(column: Column) -> bool:
     return is_inner and may_be_answer and "answer" in names.roles(whole.removesuffix("s"))
 
 
-def _form(name: str) -> str:
+def form(name: str) -> str:
     """Return what numbered columns share; another name as it is."""
     return re.sub(r"(?<!\d)\d+$", "#", name)
 
@@ -456,6 +466,39 @@ def _is_crossed(sheet: Sheet, thing: Sequence[str], name: str, *, least: int) ->
         return False
     counts = np.unique(cells, return_counts=True)[1]
     return len(counts) == n_things * n_values and least <= counts.min() == counts.max()
+
+
+def is_even(sheet: Sheet, judge: str, name: str) -> bool:
+    """Return whether judges meet the values of a column nearly equally often, by design."""
+    codes = sheet.codes(judge, name)
+    counts = np.unique(codes[codes >= 0], return_counts=True)[1]
+    is_even = len(counts) and np.ptp(counts) <= min(2, counts.mean() / 3)
+    return bool(is_even) and not (sheet[name].n_blank or sheet.determines(judge, name))
+
+
+TOLD, SURELY_TOLD = 0.05, 5.0
+"""Share of what answers to one thing differ by that a column tells at least, and by how many
+standard errors this is more than by chance."""
+
+
+def tells(sheet: Sheet, thing: Sequence[str], name: str, answer: str) -> bool:
+    """Return whether answers to one thing differ by a column, as an analysis of variance says."""
+    numbers, codes = sheet.numbers(answer), sheet.codes(answer)
+    if np.isnan(numbers).mean() > 0.5:  # labels: the most frequent one, or another
+        numbers = np.where(codes < 0, np.nan, codes == np.bincount(codes[codes >= 0]).argmax())
+    known = (sheet.codes(*thing, name) >= 0) & ~np.isnan(numbers)
+    numbers, left, n_groups = numbers[known], [], []
+    for key in (thing, [*thing, name]):
+        of = np.unique(sheet.codes(*key)[known], return_inverse=True)[1]
+        means = np.bincount(of, numbers) / np.bincount(of)
+        left.append(float(((numbers - means[of]) ** 2).sum()))
+        n_groups.append(len(means))
+    between, within = n_groups[1] - n_groups[0], len(numbers) - n_groups[1]
+    if not between or not within or not left[0]:
+        return False
+    more = (left[0] - left[1]) / between / max(left[1] / within, 1e-9) - 1  # than by chance
+    told = between * more / (between * more + between + within)  # omega squared
+    return more >= SURELY_TOLD * math.sqrt(2 / between + 2 / within) and told >= TOLD
 
 
 FEWEST_TOLD = 5

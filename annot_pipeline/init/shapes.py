@@ -210,10 +210,8 @@ def _keyed(sheet: Sheet, view: views.View, format_: str) -> list[Reading]:
         return []
     is_partial = len(view.sheet) < over.n_distinct * len(sheet)
     shared = view.sheet.met_by_several([value], views.OVER)
-    listed = " ".join(
-        cell for n in sheet.names if "judge" in names.roles(_plain(n))
-        for cell in sheet[n].filled[:200].to_pylist()
-    )  # fmt: skip
+    people = [sheet[n] for n in sheet.names if "judge" in names.roles(_plain(n))]
+    listed = " ".join(cell for c in people for cell in c.filled[:200].to_pylist())
     tokens = {*re.findall(r"[^\s,;\[\]\"']+", listed)}
     are_judges = bool(tokens) and tokens.issuperset(list(over.counts)[:5])
     is_named = is_partial and shared == 1 and "judge" in names.roles(_plain(view.taken[0]))

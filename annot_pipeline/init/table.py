@@ -271,13 +271,9 @@ class Choice:
 
     def with_role(self, role: str) -> list[Column]:
         """Return columns whose name suggests a role, likeliest first, without mostly blank ones."""
-        ranked = [
-            (names.roles(column.name)[role], position, column)
-            for position, column in enumerate(self.offered())
-            if role in names.roles(column.name)
-        ]
-        in_order = sorted(ranked, key=lambda entry: entry[:2])
-        return [c for _, _, c in in_order if len(c.filled) > c.n_blank]
+        named = [c for c in self.offered() if role in names.roles(c.name)]
+        named.sort(key=lambda column: names.roles(column.name)[role])
+        return [c for c in named if len(c.filled) > c.n_blank]
 
     def take(self, role: str, fits: Callable[[Column], bool] | None = None) -> Column | None:
         """Claim and return the likeliest column of a role that fits; None if there is none."""

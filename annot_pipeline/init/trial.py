@@ -222,14 +222,16 @@ def _doubt(reading: Reading, trial: Trial, by_role: Roles) -> Question | None:
         text = f"all rows are of one judge, if {name or 'it'} is the judge"
         return Question("judge", text, options, "Who judged?")
     is_plain = reading.kind in ("categorical", "scalar") and not reading.has("system")
-    if not is_plain or reading.has("control") or "item" in by_role:
+    is_known = "item" in by_role and names.likelihood(name, "judge") >= SURELY_NAMED
+    if not is_plain or reading.has("control") or is_known:
         return None
     n_items = trial.combinations("task", "item")
     if n_items < 2 or n_items < trial.combinations("task", "item", "judge"):
         return None
     text = f"no item has two judges, if {name or 'the judge'} judged"
-    rest = [o for o in (name, item) if isinstance(o, str)]
-    options = [Option({"judge": (name,), "item": (str(item),)}, "it is so")] * (len(rest) == 2)
+    items = by_role.get("item", (item,) * isinstance(item, str))
+    options = [Option({"judge": (name,), "item": items}, "it is so")] * bool(name and items)
+    options.append(Option({"judge": ("anonymous",)}, "every row is another person's"))
     text += f" {item if isinstance(item, str) else 'them'}"
     return Question("item", text, options, "Is it so, or is another column what was judged?")
 

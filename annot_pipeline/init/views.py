@@ -114,11 +114,8 @@ def pairs_among(columns: Iterable[str]) -> list[Pair]:
         end = last if last in names.ID_ENDINGS else ""  # an id and a number are no pair
         for kind, position, stem in _sides(name):
             by_form.setdefault((kind, stem, end), {}).setdefault(position, name)
-    return [
-        Pair(kind, stem, sides[0], sides[1])
-        for (kind, stem, _), sides in by_form.items()
-        if sides.keys() == {0, 1}
-    ]
+    whole = [(*key[:2], sides) for key, sides in by_form.items() if sides.keys() == {0, 1}]
+    return [Pair(kind, stem, sides[0], sides[1]) for kind, stem, sides in whole]
 
 
 def _sides(name: str) -> list[tuple[int, int, str]]:
@@ -293,9 +290,8 @@ def _chosen_options(sheet: Sheet) -> dict[str, Any]:
         bits = ["-".join(str(o == n).lower() for o in options) for n in options]
         rows = {*map(str.lower, sheet.joined(*options))}
         if len(options) > 1 and set() < rows <= {*bits}:
-            map_ = {
-                f"~^(?i:{b})$": n.rpartition(".")[2] for b, n in zip(bits, options, strict=True)
-            }
+            pairs = zip(bits, options, strict=True)
+            map_ = {f"~^(?i:{b})$": n.rpartition(".")[2] for b, n in pairs}
             chosen[question] = {"join": options, "sep": "-", "map": map_}
     return chosen
 
@@ -306,10 +302,8 @@ def _pairs_in_cells(sheet: Sheet) -> dict[str, Any]:
     Names are few, others in each row, and most stand on both sides, unless another column names
     one of the two, or a tie; no columns name systems.
     """
-    outcomes = [
-        n for n in sheet.names
-        if names.WORDS["outcomes"] & {*names.words(n)} or says_sides(sheet[n].counts)
-    ]  # fmt: skip
+    called = [n for n in sheet.names if names.WORDS["outcomes"] & {*names.words(n)}]
+    outcomes = [n for n in sheet.names if n in called or says_sides(sheet[n].counts)]
     if any(pair.are_systems for pair in pairs_among(sheet.names)):
         return {}
     columns: dict[str, Any] = {}
@@ -323,18 +317,16 @@ def _pairs_in_cells(sheet: Sheet) -> dict[str, Any]:
             if ROWS_A_NAME * len(first | second) > len(cells):
                 continue
             are_shared = SHARED_NAMES * len(first | second) <= len(first & second)
-            is_pair = (are_shared and outcomes) or any(
-                _names_one_of(sheet, name, between, other)
-                for other in sheet.names[:MOST_COLUMNS] if other not in (name, *outcomes)
-            )  # fmt: skip
+            others = [n for n in sheet.names[:MOST_COLUMNS] if n not in (name, *outcomes)]
+            is_pair = bool(are_shared and outcomes)
+            is_pair = is_pair or any(_names_one_of(sheet, name, between, n) for n in others)
             if is_pair and all(two[0] != two[1] for two in both):
                 blank = r"\s+" if between and between != between.strip() else r"\s*"
                 written = f"{blank}{re.escape((between or '').strip())}{blank}"
                 sides = [{"match": f"^(.+?){written}"}, {"match": f"{written}(.+)$"}]
                 places = sides if between else [{"json": "0"}, {"json": "1"}]
-                columns |= {
-                    f"{name} {s}": {"column": name} | p for s, p in zip("ab", places, strict=True)
-                }
+                for side, place in zip("ab", places, strict=True):
+                    columns[f"{name} {side}"] = {"column": name} | place
                 break
     return columns
 

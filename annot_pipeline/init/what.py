@@ -51,10 +51,11 @@ class Things(Judges):
             return self._system_and_segment(system, segment)
         if system and thing and (other := self._made_of(system, thing)):
             return self._system_and_segment(system, other)
-        if system and thing and not sheet.determines(thing.name, system.name):
-            return self._system_and_segment(system, thing, ", each with several systems")
+        is_shared = system and thing and not sheet.determines(thing.name, system.name)
+        n_met = sheet.met_by_several([thing.name], system.name) if system and thing else 1.0
+        is_rare = is_shared and 2 * n_met < 1
         judge = self.judge or (OVER if OVER in sheet.names else "")
-        if thing is None and system and judge:  # of which a judge meets each output once
+        if (thing is None or is_rare) and system and judge:  # a judge meets each output once
             key, n_once = [judge, system.name], roles.ONCE * len(sheet)
             likely = [n for n in roles.thing_columns(inputs) if n not in key]
             whole = [n for n in likely if sheet.combinations(*key, n) >= n_once]
@@ -62,6 +63,8 @@ class Things(Judges):
             whole = [n for n in whole if not sheet.determines(n, system.name)]
             if whole and all(roles.same_thing(sheet, whole[0], n) for n in whole):
                 return self._system_and_segment(system, sheet[whole[0]])
+        if system and thing and is_shared:
+            return self._system_and_segment(system, thing, ", each with several systems")
         is_whole = thing is not None and sheet.is_unique(thing.name)
         joined = [] if is_whole else self._joined_things(thing, segment)
         if joined or thing is None:
@@ -95,10 +98,8 @@ class Things(Judges):
             candidates = [c.name for c in listed if names.roles(c.name) or not is_free_text(c)]
         paired = combinations(candidates[:MOST_JOINED], 2)
         is_rated = not candidates and self.judge  # such as how alike two are
-        pairs = [
-            pair for pair in (self._alike_pairs() if is_rated else paired)
-            if self.sheet.combinations(*self.judges, *pair) >= roles.ONCE * len(self.sheet)
-        ]  # fmt: skip
+        pairs, n_once = self._alike_pairs() if is_rated else [*paired], roles.ONCE * len(self.sheet)
+        pairs = [p for p in pairs if self.sheet.combinations(*self.judges, *p) >= n_once]
         is_unique = any(self.sheet[n].is_unique for n in candidates)
         is_other = is_unique or (self.judge and not is_rated) or OVER in self.sheet.names
         if is_other or not pairs or (len(pairs) > 1 and not is_rated):
@@ -182,18 +183,18 @@ class Things(Judges):
         offered = [c for c in self.choice.offered() if c.name and c.name not in used]
         telling = roles.telling_columns(sheet, key, offered)
         nearest = telling or self._nearest(key, offered)
+        again = [c.name for c in offered if roles.REPEATS & c.words]
+        n_again = sheet.combinations(*key, *again) if again else 0
         numbered = [n for n in nearest if self.view.shape == "numbered" and n in self.view.parts]
         if numbered and len(self.things) == 1:
             return self._with_part(lines, sheet[numbered[0]])
+        differ = [c.name for c, _ in answers if sheet.differing(key, c.name) > 0]
         if self.named("item") or self.named("segment"):
             ids = [n for n in nearest if roles.is_called_id(n) or _is_part(n)]
             whole = [n for n in ids if sheet.combinations(*key, n) >= roles.ONCE * n_rows]
-            again = [c.name for c in offered if roles.REPEATS & c.words]
-            is_again = sheet.combinations(*key, *again) >= roles.ONCE * n_rows
-            if share < roles.RARELY and not is_again and "ignore" not in self.by_role:
-                whole = whole or nearest  # else most answers would be left out in silence
-            if whole:
-                self.questions.append(self._apart_question(whole, share))
+            is_again = n_again >= roles.ONCE * n_rows or "ignore" in self.by_role
+            if whole or (share < roles.RARELY and differ and not is_again):  # most were left out
+                self.questions.append(self._apart_question(whole or nearest, share))
             return lines
         parts = [n for n in telling if _is_part(n) and not roles.REPEATS & {*names.words(n)}]
         finer = [n for n in telling if all(sheet.determines(n, t) for t in self.things[1:])]
@@ -213,16 +214,34 @@ class Things(Judges):
             n_parts = sheet.combinations(*self.judges, part)
             if is_shared or (is_one and n_parts >= roles.ONCE * len(sheet)):
                 return self._with_part(lines, sheet[part])
-        is_repeated = any(roles.REPEATS & c.words for c in offered)
-        if is_repeated and not is_one:
+        if n_again > roles.RARELY * n_rows and not is_one:  # answered again, as a session says
             return lines
         if share >= roles.RARELY and not telling:
             return lines
-        differ = [c.name for c, _ in answers if sheet.differing(key, c.name) > 0]
         if share >= roles.RARELY and not differ and not is_one:
             return lines
         self.questions.append(self._apart_question(nearest, share))
         return lines
+
+    def _split(self, answers: Sequence[tuple[Column, Reading]]) -> list[Question]:
+        """Return the question what a column is under whose values things are answered otherwise.
+
+        Each judge meets its values equally often, as a design has it and answers never have.
+        """
+        sheet, taken = self.one, {c.name for c, _ in answers}
+        if not self.judge or self.named("item") or self.named("segment") or not self.things:
+            return []
+        for column in self.choice.offered():
+            n_cells = sheet.combinations(*self.things, column.name)
+            is_met = column.n_distinct > 1 and roles.FEWEST_TOLD * n_cells <= len(sheet)
+            is_met = is_met and not roles.is_measured(column) and column.name not in taken
+            if not is_met or not roles.is_even(sheet, self.judge, column.name):
+                continue
+            if any(roles.tells(sheet, self.things, column.name, c.name) for c, _ in answers):
+                text = f"answers to one {','.join(self.things)} differ by {column.name}"
+                options = self._apart_options([column.name])
+                return [Question("item", text, options, "What is it?")]
+        return []
 
     def _crossed(self, answers: Sequence[tuple[Column, Reading]]) -> list[str]:
         """Return what each thing comes in once, where every row is another person's: no person."""
@@ -248,20 +267,9 @@ class Things(Judges):
         text = f"judges answer one {thing or 'thing'} {1 / max(share, 1e-9):.1f} times on average"
         whole = self._whole_item()
         options = [Option({"item": whole}, "together they are others in each row of a judge")]
-        options *= bool(whole)
-        for name in telling[:2]:
-            own = (self.things[0],) if len(self.things) == 1 else tuple(self.things)
-            options += [
-                Option({"item": (*own, name)}, f"{name} is a part of what was judged"),
-                Option({"task": (name,)}, f"each {name} is another question"),
-                Option({"system": (name,), "segment": own[:1]}, f"{name} made what was judged"),
-                Option(
-                    {"item": own, "ignore": (name,)}, f"judges answer again, whatever {name} is"
-                ),
-            ]
-            options = [o for o in options if o.by_role != {"item": (*own, name)} or o is options[0]]
-            if roles.are_criteria(self.sheet[name], 0.5):
-                options.sort(key=lambda o: o.by_role.keys() != {"task"})
+        others = self._apart_options(telling[:2])
+        others = [o for o in others if not whole or o.by_role != options[0].by_role]
+        options = options * bool(whole) + others
         if telling:
             text += f", and {' or '.join(telling[:2])} tells these answers apart"
             ask = "What is it?"
@@ -273,6 +281,22 @@ class Things(Judges):
         if self.one.combinations(*self.judges, *self.things) == self.one.n_different:
             options.insert(0, Option({"item": tuple(self.things)}, "rows are copies: one counts"))
         return Question("item", text, options, ask)
+
+    def _apart_options(self, telling: Sequence[str]) -> list[Option]:
+        """Return what columns may be that tell the answers to one thing apart."""
+        options: list[Option] = []
+        own = tuple(self.things)
+        for name in telling:
+            again = f"judges answer again, whatever {name} is"
+            options += [
+                Option({"item": (*own, name)}, f"{name} is a part of what was judged"),
+                Option({"task": (name,)}, f"each {name} is another question"),
+                Option({"system": (name,), "segment": own[:1]}, f"{name} made what was judged"),
+                Option({"item": own, "ignore": (name,)}, again),
+            ]
+            if roles.are_criteria(self.sheet[name], 0.5):
+                options.sort(key=lambda o: o.by_role.keys() != {"task"})
+        return options
 
     def _whole_item(self) -> tuple[str, ...]:
         """Return the fewest ids and parts that together differ in each row of a judge."""

@@ -94,10 +94,11 @@ class Judges:
             systems = self.choice.with_role("system") if self.choice.with_role("answer") else []
             systems = [c for c in systems if not names.WORDS["judged"] & c.words]
             judges = [c.name for c in systems if roles.are_models(c)][:1]
-        is_named = bool(self.named("judge")) or any(
-            names.likelihood(name, "judge") or roles.are_models(c) or roles.are_people(c)
-            for name in judges for c in [self.sheet[name]]
-        )  # fmt: skip
+        likely = [n for n in judges if names.likelihood(n, "judge")]
+        people = [
+            n for n in judges if roles.are_models(self.sheet[n]) or roles.are_people(self.sheet[n])
+        ]
+        is_named = bool(self.named("judge") or likely or people)
         judge = judges[0] if judges and is_named else None
         self.pairs = ranked = roles.pairings(self.choice, judges, things)
         self.is_one_judge |= bool(judge) and all(self.sheet[n].n_distinct == 1 for n in judges)
@@ -107,10 +108,8 @@ class Judges:
             return self._clear_thing(ranked)
         columns = [self.sheet[name] for name in self.sheet.names]
         is_nameless = all(c.name == f"c{n}" for n, c in enumerate(columns, start=1))
-        sure = [
-            p for p in ranked
-            if self._is_sure(p) and (is_nameless or roles.are_ids(self.sheet[p.judge or ""]))
-        ]  # fmt: skip
+        sure = [p for p in ranked if self._is_sure(p)]
+        sure = [p for p in sure if is_nameless or roles.are_ids(self.sheet[p.judge or ""])]
         rivals = {p.judge for p in sure if p.score > sure[0].score - roles.CLEARLY}
         is_ratio = sure and self.sheet.combinations(sure[0].thing or "") >= (
             roles.FEWEST_RATIO * self.sheet.combinations(sure[0].judge or "")
@@ -149,10 +148,10 @@ class Judges:
 
     def _thing_alone(self, things: Sequence[str]) -> str | None:
         """Return what was judged where nobody is known to have judged it."""
-        named = [
-            t for t in things if names.roles(t).keys() & {"item", "segment", "text"}
-            or (self.is_one_judge and roles.is_called_id(t) and self.sheet.is_unique(t))
-        ]  # fmt: skip
+        ids = [t for t in things if roles.is_called_id(t) and self.sheet.is_unique(t)]
+        ids = ids * self.is_one_judge
+        kinds = {"item", "segment", "text"}
+        named = [t for t in things if t in ids or names.roles(t).keys() & kinds]
         named.sort(key=lambda name: -(roles.thing_likelihood(name) or BARE_ID))
         if self.is_one_judge:  # who judged each thing once
             recurring = [t for t in named if self.sheet.is_unique(t)]
@@ -181,6 +180,7 @@ class Judges:
     def _judge_line(self, pairing: Pairing) -> Line:
         by_role = self.by_role.get("judge", ())
         if self.view.shape in ("columns", "grid") and by_role == ("each",):
+            self.judge = OVER
             return ("judge", self.sheet[OVER].expression, "the name of the column")
         if by_role and not self.named("judge"):
             word = by_role[0]
