@@ -75,7 +75,7 @@ def each_by_option(sheet: Sheet, format_: str, by_role: Roles) -> list[Reading]:
             rest[role or ("score" if is_number else "label")] = ("@answer",)
             view = views.columns_view(views.plain_view(sheet), patterns, "rater", pattern)
             return read_view(view, format_, rest)
-        return [by_judge(sheet, patterns, pattern, rest.get("item", (None,))[0], role)]
+        return [by_judge(sheet, patterns, pattern, rest.get("item", ()), role)]
     if rest.get("system") == ("each",):
         plain = views.columns_view(views.plain_view(sheet), patterns, "system", each[0])
         crossed = views.grid_view(sheet, patterns)
@@ -100,8 +100,7 @@ def judges_by_name(sheet: Sheet, rows: views.View) -> list[Reading]:
         if match:
             words = names.words(match[1])
             is_function = "".join(words) in FUNCTIONS or words[-1:] in (["ann"], ["annot"])
-            is_outcomes = is_outcome(match[1]) and pairs
-            if "judge" in names.roles(match[1]) or is_function or is_outcomes:
+            if "judge" in names.roles(match[1]) or is_function or (is_outcome(match[1]) and pairs):
                 families.setdefault(match[1], []).append(name)
     readings: dict[str, Reading] = {}
     for stem, columns in families.items():
@@ -174,19 +173,28 @@ def is_answer(column: Column) -> bool:
 
 
 def by_judge(
-    sheet: Sheet, columns: Sequence[str], pattern: str, by_role: str | None = None, role: str = ""
+    sheet: Sheet, columns: Sequence[str], pattern: str, items: Sequence[str] = (), role: str = ""
 ) -> Reading:
-    """Return a matrix with one column a judge; ``role``: what its cells are, where it is given."""
+    """Return a matrix with one column a judge.
+
+    Parameters
+    ----------
+    items
+        Columns that name what was judged, where they are given.
+    role
+        What the cells of judges are, where it is given.
+    """
     answers = without_abstentions(together(sheet, columns))
     by_each = {"each": tuple(columns), "judge": ("each",)}
     values = answers.counts.keys()
     rest = [name for name in sheet.names if name not in columns]
-    item = by_role or item_ids(sheet, columns)
+    item = items[0] if items else item_ids(sheet, columns)
     notes = []
     whole = [n for n in rest if sheet.is_unique(n) and roles.is_called_id(n)]
     if item is None and rest and (whole or all(sheet.is_unique(n) for n in rest)):
         item = (whole or rest)[0]
     what: Any = {"row": True} if item in (None, "row") else item
+    what = {"join": [*items], "sep": ":"} if len(items) > 1 else what
     if item is None:
         if any("item" in names.roles(name) for name in rest):
             options = [Option(by_each | {"item": ("row",)}, EACH_ROW)]
@@ -237,7 +245,7 @@ def counted_judges(sheet: Sheet, counts: Reading) -> Reading | None:
     filled = [(sheet.codes(name) >= 0) * -1.0 for name in judges]
     rows = zip(*map(sheet.numbers, counted), *filled, strict=True)
     is_sum = all(sum(row) == 0 for row in rows)
-    return by_judge(sheet, judges, "", str(counts.expression("item"))) if is_sum else None
+    return by_judge(sheet, judges, "", [str(counts.expression("item"))]) if is_sum else None
 
 
 def judge_matrix(sheet: Sheet) -> Reading | None:

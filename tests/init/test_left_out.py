@@ -102,6 +102,18 @@ def test_judges_in_columns_that_answer_one_item_again_and_again_are_asked_for(
     assert question.role == "item"
 
 
+def test_an_item_of_two_columns_is_both_where_columns_are_judges(tmp_path: Path) -> None:
+    draw = random.Random(1)
+    rows: list[tuple[object, ...]] = [("doc", "sentence", "r1", "r2", "r3")]
+    for n in range(30):
+        truth = draw.choice(("yes", "no"))
+        rows.append((f"d{n // 5}", n % 5, *draw.choices((truth, "no"), (4, 1), k=3)))
+    by_role = {"each": ("r1", "r2", "r3"), "judge": ("each",), "label": ("each",)}
+    path = write_csv(tmp_path / "v.csv", rows)
+    text = guess_campaign([path], tmp_path, by_role={**by_role, "item": ("doc", "sentence")})
+    assert 'item: {join: [doc, sentence], sep: ":"}  # 30 different' in text
+
+
 def test_a_text_of_each_output_is_no_segment_of_several_systems(tmp_path: Path) -> None:
     draw, rows = random.Random(5), []
     for packet in range(25):
