@@ -6,7 +6,7 @@ and ``sniff`` (opening a file without knowing how); ``views`` (the shapes of row
 ``who``, ``what``, ``alike``, ``answer_columns`` and ``readings`` (who judged what, and how);
 ``beliefs`` (the evidence, for programs); ``matrix`` (columns that are judges, or questions) and
 ``shapes`` (the view that is complete); ``presets`` (known tools, as data); ``trial`` (what a build
-would make of it); ``groups`` and ``sources`` (files that belong together), ``item_tables``;
+would make of it); ``groups`` and ``sources`` (files that belong together, and tables of items);
 ``document`` (the text); ``questions`` and ``conversation`` (what is left to ask).
 """
 

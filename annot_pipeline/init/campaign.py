@@ -19,7 +19,6 @@ from annot_pipeline.init.answers import MOST_LABELS
 from annot_pipeline.init.beliefs import beliefs
 from annot_pipeline.init.document import comment, flow, write_campaign
 from annot_pipeline.init.groups import Group, group_samples, stem_of
-from annot_pipeline.init.item_tables import ItemTable, guess_item_table
 from annot_pipeline.init.questions import (
     ANSWERS,
     MOST_CHOICES,
@@ -32,7 +31,12 @@ from annot_pipeline.init.questions import (
 )
 from annot_pipeline.init.samples import ROWS_READ, Sample
 from annot_pipeline.init.sniff import UnusableError, read_sample
-from annot_pipeline.init.sources import SourceGuess, read_sources
+from annot_pipeline.init.sources import (
+    ItemTable,
+    SourceGuess,
+    guess_item_table,
+    read_sources,
+)
 from annot_pipeline.init.views import pairs_among
 from annot_pipeline.stages.ingest.present_exports import ENDINGS
 from annot_pipeline.storage.archive import natural_key

@@ -16,9 +16,8 @@ from annot_pipeline.errors import first_of
 from annot_pipeline.exports.hit_bookkeeping import plain_number
 from annot_pipeline.init.abstentions import abstained_note, failed_entries, failed_note
 from annot_pipeline.init.groups import Group, captured_stem, escaped, stem_of
-from annot_pipeline.init.item_tables import ItemTable
 from annot_pipeline.init.questions import Reading, Task
-from annot_pipeline.init.sources import SourceGuess
+from annot_pipeline.init.sources import ItemTable, SourceGuess
 from annot_pipeline.init.views import parsed
 from annot_pipeline.stages.shared.name_search import is_distinctive
 from annot_pipeline.storage.archive import natural_key
