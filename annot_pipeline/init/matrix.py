@@ -39,6 +39,8 @@ FEWEST, MANY = 2, 4
 MOST_COMPARED, FEWEST_ROWS, HARDLY = 10, 10, 0.03
 """Columns whose agreement is looked at, and how much of it beyond chance is hardly any: judges of
 one thing agree, questions do not."""
+CLEARLY = 0.2
+"""How much more often than by chance each two columns agree that are offered as judges."""
 MOST_OPTIONS = 50
 OVERLAP, MOSTLY = 0.5, 0.9
 """Share of its values that a column has in common with the others, to be one more judge; and of
@@ -316,6 +318,18 @@ def judge_matrix(sheet: Sheet) -> Reading | None:
     kind = "scalar" if role == "score" else "categorical"
     open_ = [Question("judge", ask, options)]
     return Reading("", lines, kind, each={"rater": [*answers]}, questions=open_)
+
+
+def with_judges(sheet: Sheet, question: Question, by_role: Roles) -> Question:
+    """Return a question with an option more, the first: columns are judges, who agree clearly."""
+    columns = [n for n in _alike(sheet) if n not in chain(*by_role.values())]
+    pairs = [*combinations([sheet[n] for n in columns[:MOST_COMPARED]], 2)]
+    are_criteria = any(names.WORDS["criteria"] & {*names.words(n)} for n in columns)
+    agree = pairs and min(agreement(sheet, *pair) for pair in pairs) >= CLEARLY
+    if "judge" in by_role or are_criteria or not agree:
+        return question
+    judges = Option({"each": tuple(columns), "judge": ("each",)}, "each column is a judge")
+    return replace(question, options=[judges, *question.options])
 
 
 def _sides(sheet: Sheet, answers: Sequence[str]) -> Reading | None:

@@ -91,6 +91,8 @@ def read_sheet(sheet: Sheet, format_: str, by_role: Roles) -> list[Reading]:
     if may_be_matrix and (by_column := matrix.judge_matrix(sheet)):
         return [by_column]
     if error is not None:
+        if error.question:
+            error.question = matrix.with_judges(sheet, error.question, by_role)
         raise error
     if readings and (are_weak or not _is_near(readings)):
         for view in views.cell_views(sheet):
@@ -99,6 +101,8 @@ def read_sheet(sheet: Sheet, format_: str, by_role: Roles) -> list[Reading]:
                 is_near = _is_near(inner) or _offers_judges(inner)
                 if is_near and (matrix.has_questions(inner) or _uses_parts(view, inner)):
                     return inner
+    for reading in readings:
+        reading.questions[:] = [matrix.with_judges(sheet, q, by_role) for q in reading.questions]
     return readings
 
 

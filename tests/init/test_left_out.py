@@ -143,6 +143,28 @@ def test_a_judge_whom_none_named_is_asked_for_where_no_item_has_two(tmp_path: Pa
 # --- answers of one set --------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("item", [None, "doc,sentence"])
+def test_columns_that_agree_may_be_judges_whatever_they_are_called(
+    tmp_path: Path, item: str | None
+) -> None:
+    draw = random.Random(1)
+    rows: list[tuple[object, ...]] = [("doc", "sentence", "alice", "bob", "carol")]
+    for n in range(60):
+        truth = draw.choice(("yes", "no"))
+        rows.append((f"d{n // 5}", n % 5, *draw.choices((truth, "no"), (4, 1), k=3)))
+    path = write_csv(tmp_path / "v.csv", rows)
+    question = asked(path, **({"item": item} if item else {}))
+    assert question.options[0].by_role == {"each": ("alice", "bob", "carol"), "judge": ("each",)}
+
+
+def test_columns_that_agree_by_chance_alone_are_not_offered_as_judges(tmp_path: Path) -> None:
+    draw = random.Random(1)
+    rows: list[tuple[object, ...]] = [("doc", "sentence", "alice", "bob", "carol")]
+    rows += [(f"d{n // 5}", n % 5, *draw.choices(("yes", "no"), k=3)) for n in range(60)]
+    question = asked(write_csv(tmp_path / "v.csv", rows))
+    assert all("each" not in option.by_role for option in question.options)
+
+
 def test_a_question_that_hardly_ever_differs_is_one_of_its_set(tmp_path: Path) -> None:
     draw = random.Random(6)
     criteria = ("smooth", "plain", "short", "apt", "sound")
