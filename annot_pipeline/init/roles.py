@@ -207,11 +207,11 @@ def may_be_judge(sheet: Sheet, column: Column) -> bool:
     words = names.words(column.name)
     # an id may be the person's where what was judged has a name of its own, or has two sides
     others = [n for n in sheet.names if n != column.name]
-    has_own = any(is_called_id(n) or "item" in names.roles(n) for n in others)
-    is_id = words == ["id"] and (has_own or bool(pairs_among(others)))
+    named = (n for n in others if is_called_id(n) or "item" in names.roles(n))
+    is_id = words == ["id"] and (any(named) or bool(pairs_among(others)))
     is_id |= is_called_id(column.name) and "session" in words
-    every = {role for n in sheet.names for role in names.roles(n)}
-    is_id |= column.name == KEY and bool({"system", "segment"} & every)
+    every = (names.roles(n).keys() for n in sheet.names if column.name == KEY)
+    is_id |= any({"system", "segment"} & roles for roles in every)
     says_other = names.roles(column.name) or (PERSONAL | NO_ANSWER | names.TRUTH_WORDS) & {*words}
     if (says_other and not is_id) or column.name.startswith(("Input.", "Answer.")):
         return False
