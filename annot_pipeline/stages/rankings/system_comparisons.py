@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -152,7 +153,7 @@ class SystemComparisons:
         """Return comparisons of each system, ``(K,)``."""
         return np.bincount(np.concatenate([self.first, self.second]), minlength=len(self.names))
 
-    @property
+    @cached_property
     def n_segments(self) -> Codes:
         """Return how many mapped segments each system has, ``(K,)``."""
         width = int(self.segment.max(initial=-1)) + 1
@@ -162,11 +163,12 @@ class SystemComparisons:
         ]
         return np.bincount(np.union1d(*keys) // max(width, 1), minlength=len(self.names))
 
-    @property
+    @cached_property
     def judges_repeat(self) -> bool:
         """Return whether a judge judged several segments."""
-        pairs = np.unique(np.stack([self.judge, self.segment]), axis=1)
-        return bool(np.bincount(pairs[0]).max(initial=0) > 1)
+        width = int(self.segment.max(initial=-1)) + 1
+        pairs = np.unique(self.judge * width + self.segment)
+        return bool(np.bincount(pairs // max(width, 1)).max(initial=0) > 1)
 
     @property
     def shares_documents(self) -> bool:
