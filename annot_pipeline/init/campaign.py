@@ -16,9 +16,8 @@ import pyarrow as pa
 from annot_pipeline.errors import ConfigError, InputError, Problem, counted, first_of
 from annot_pipeline.init import names
 from annot_pipeline.init.answers import MOST_LABELS
-from annot_pipeline.init.beliefs import beliefs
 from annot_pipeline.init.document import comment, flow, write_campaign
-from annot_pipeline.init.groups import Group, group_samples, stem_of
+from annot_pipeline.init.groups import ROWS_READ, Group, Sample, group_samples, stem_of
 from annot_pipeline.init.questions import (
     ANSWERS,
     MOST_CHOICES,
@@ -26,10 +25,10 @@ from annot_pipeline.init.questions import (
     NoJudgmentsError,
     Option,
     Question,
+    Reading,
     Roles,
     written,
 )
-from annot_pipeline.init.samples import ROWS_READ, Sample
 from annot_pipeline.init.sniff import UnusableError, read_sample
 from annot_pipeline.init.sources import (
     ItemTable,
@@ -455,3 +454,36 @@ def _campaign_name(exports: Sequence[Path]) -> str:
         stem = re.sub(r"(\.(gz|txt|csv|tsv|tab|jsonl|ndjson|json|parquet|xml))+$", "", stem)
     name = re.sub(r"[^a-z0-9]+", "_", stem).strip("_").lstrip("0123456789_")
     return name or "campaign"
+
+
+WEIGHED_AS = {"segment": "item", "score": "label", "preference": "label", "winner": "label"}
+MOST_ALTERNATIVES = 5
+
+
+def beliefs(paths: Sequence[Path], reading: Reading) -> dict[str, Any]:
+    """Return the roles of a source as JSON says them.
+
+    Each has its expression in campaign.yaml, a sentence, and, where columns were weighed, score
+    and signs of the chosen column and of the next ones.
+    """
+    return {
+        "files": [path.name for path in paths],
+        "kind": reading.kind,
+        "roles": [_role(reading, *line) for line in reading.lines],
+        "notes": [*reading.notes],
+    }
+
+
+def _role(reading: Reading, role: str, expression: Any, why: str) -> dict[str, Any]:
+    columns = [*reading.columns] if WEIGHED_AS.get(role, role) == "label" else [expression]
+    rows = reading.weighed.get(WEIGHED_AS.get(role, role), [])
+    chosen = next((row for row in rows if row["column"] in columns), None)
+    if chosen is None and isinstance(expression, str):
+        signs = {"is named so": round(names.likelihood(expression, role), 3)}
+        chosen = {"score": signs["is named so"], "evidence": signs}
+    others = [row for row in rows if row["column"] not in columns][:MOST_ALTERNATIVES]
+    return {
+        "role": role, "expression": expression, "why": why,
+        "score": chosen and chosen["score"], "evidence": chosen["evidence"] if chosen else {},
+        "alternatives": others,
+    }  # fmt: skip

@@ -17,11 +17,11 @@ from annot_pipeline.exports.hit_bookkeeping import NAME
 from annot_pipeline.exports.hits_from_mturk import BOOKKEEPING
 from annot_pipeline.init import names
 from annot_pipeline.init.answers import answer_as, labels_seen, scale_of
+from annot_pipeline.init.groups import Sample, read_rows
 from annot_pipeline.init.optional_fields import find_task, time_lines, with_item_text
 from annot_pipeline.init.questions import Line, NoJudgmentsError, Reading, Task
 from annot_pipeline.init.rankings import rank_answer
 from annot_pipeline.init.readings import unmapped_note
-from annot_pipeline.init.samples import Sample, read_rows
 from annot_pipeline.init.table import Choice, Column, Sheet, rounded
 
 

@@ -125,7 +125,7 @@ class Reading:
     paths
         All columns, with the paths within JSON cells.
     weighed
-        What may be judge, item and label, with score and signs (`beliefs.weighed`).
+        What may be judge, item and label, with score and signs (`readings.weighed`).
     """
 
     title: str = ""

@@ -16,7 +16,6 @@ from annot_pipeline.init.abstentions import abstentions, without_abstentions, wi
 from annot_pipeline.init.alike import on_one_scale, share_values
 from annot_pipeline.init.answer_columns import Answers
 from annot_pipeline.init.answers import set_answer
-from annot_pipeline.init.beliefs import weighed
 from annot_pipeline.init.questions import (
     Line,
     NoJudgmentsError,
@@ -509,3 +508,16 @@ def unmapped_note(columns: Iterable[Column]) -> list[str]:
 def is_unmapped_note(note: str) -> bool:
     """Return whether a note is that of `unmapped_note`."""
     return note.startswith(UNMAPPED)
+
+
+def weighed(pairings: Sequence[Pairing], candidates: Sequence[roles.Candidate]) -> dict[str, Any]:
+    """Return columns by role with score and signs, the best first: judge, item and label."""
+    columns_by_role: list[tuple[str, str | None, Any]] = [("judge", p.judge, p) for p in pairings]
+    columns_by_role += [("item", p.thing, p) for p in pairings]
+    columns_by_role += [("label", c.column.name, c) for c in candidates]
+    by_role: dict[str, dict[Any, Any]] = {}
+    for role, name, one in columns_by_role:
+        signs = {sign: round(value, 3) for sign, value in one.signs.items()}
+        row = {"column": name, "score": round(one.score, 3), "evidence": signs}
+        by_role.setdefault(role, {}).setdefault(name, row)
+    return {role: [*rows.values()] for role, rows in by_role.items()}

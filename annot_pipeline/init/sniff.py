@@ -29,7 +29,7 @@ from annot_pipeline.exports.raw_rows import HTML, is_text
 from annot_pipeline.exports.tabular import DELIMITERS
 from annot_pipeline.init import names
 from annot_pipeline.init.formats import read_planned
-from annot_pipeline.init.samples import ROWS_READ, Sample, opening_of, read_rows
+from annot_pipeline.init.groups import ROWS_READ, Sample, opening_of, read_rows
 from annot_pipeline.init.table import Column
 from annot_pipeline.storage.files import first_bytes
 

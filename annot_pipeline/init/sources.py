@@ -19,7 +19,6 @@ from annot_pipeline.init.answers import MOSTLY_NUMBERS, answer_as, answered, kin
 from annot_pipeline.init.formats import FORMAT, OWN_COLUMNS, planned_mapping
 from annot_pipeline.init.presets import preset_readings
 from annot_pipeline.init.questions import Line, Reading, Roles, Task
-from annot_pipeline.init.samples import Sample
 from annot_pipeline.init.shapes import read_sheet
 from annot_pipeline.init.table import Choice, Column, Sheet
 from annot_pipeline.init.trial import tried, with_unmapped_note
@@ -174,7 +173,7 @@ def _judge_a_file(group: groups.Group, reading: Reading) -> list[SourceGuess]:
     return _of_reading(groups.Group(tuple(rest), group.folder), noted)
 
 
-def _held_in_others(samples: Sequence[Sample]) -> dict[int, int]:
+def _held_in_others(samples: Sequence[groups.Sample]) -> dict[int, int]:
     """Return the place of a file to that of the largest file that holds all its rows, if any."""
     rows = {
         position: Counter(zip(*sample.table.to_pydict().values(), strict=True))

@@ -16,11 +16,10 @@ from annot_pipeline.config.sources import FieldName
 from annot_pipeline.init import names
 from annot_pipeline.init.abstentions import abstentions, failed_entries, failures, without_nan
 from annot_pipeline.init.answers import MOST_LABELS, labels_seen
-from annot_pipeline.init.groups import Group
+from annot_pipeline.init.groups import Group, read_rows
 from annot_pipeline.init.optional_fields import with_item_text
 from annot_pipeline.init.questions import NoJudgmentsError, Option, Question, Reading, Roles
 from annot_pipeline.init.readings import unmapped_note
-from annot_pipeline.init.samples import read_rows
 from annot_pipeline.init.table import Choice, Sheet, value_counts
 from annot_pipeline.init.views import frozen, raw_rows
 from annot_pipeline.stages.ingest.expressions import columns_used

@@ -20,8 +20,8 @@ from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError
 from annot_pipeline.init import OpenError, guess_campaign
 from annot_pipeline.init.conversation import converse, preview
+from annot_pipeline.init.groups import sheet_of
 from annot_pipeline.init.roles import shape_of
-from annot_pipeline.init.samples import sheet_of
 from annot_pipeline.init.sniff import read_sample
 from tests.conftest import build_file
 from tests.init.conftest import Guess, write_csv
