@@ -33,7 +33,7 @@ def read_sheet(sheet: Sheet, format_: str, by_role: Roles) -> list[Reading]:
         if not by_role and (form := matrix.person_form(sheet)):
             return form
         format_ = "csv"  # of a form of the requester's own, whose fields have no prefix
-    starts = {name.partition(".")[0] for name in sheet.names}
+    starts = {name.partition(".")[0] for name in sheet.names if "." in name}
     workers = [n for n in sheet.names if "judge" in names.roles(n)]
     workers = [n for n in workers if not names.ANONYMIZED & {*names.words(n)}]
     if "Answer" in starts and ("Input" in starts or not workers):
