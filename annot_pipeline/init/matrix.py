@@ -162,6 +162,8 @@ def _outcomes(rows: views.View, stem: str, outcome: str, columns: Sequence[str])
 
 def is_few(column: Column) -> bool:
     """Return whether a column has few enough values to be a question's answers."""
+    if column.are_dates:
+        return False
     if 2 * column.n_distinct > len(column.filled):  # hardly any value repeats: short words at most
         return 0 < column.n_distinct <= MOST_LABELS and column.mean_length <= 20
     is_chosen = column.n_distinct <= MOST_LABELS and len(column.filled) >= 5 * column.n_distinct

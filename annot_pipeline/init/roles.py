@@ -358,7 +358,7 @@ def answer_columns(
         is_rare = len(column.filled) <= column.n_blank and form(column.name) not in filled
         if is_rare and not (is_named and len(column.filled) > 1):
             continue
-        if _is_id(column, is_named):
+        if _is_id(column, is_named) or (column.are_dates and not is_named):
             continue
         is_short = column.numeric_share == 1 or unlikely != NO_ANSWER
         others = {"rank", "preference"} | ({"text", "source", "reference"} if is_short else set())

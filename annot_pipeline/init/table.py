@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -17,6 +18,7 @@ from annot_pipeline.init import names
 from annot_pipeline.stages.ingest.read_records import NUMBER
 
 Codes = npt.NDArray[np.int64]
+DATE = re.compile(r"\s*(\d{4}([-/.])\d\d?\2\d\d?|\d\d?([-/.])\d\d?\3\d{4})([T, ].*)?")
 
 
 def value_counts(values: pa.ChunkedArray) -> dict[str, int]:
@@ -112,6 +114,11 @@ class Column:
     def high(self) -> float:
         """Return the largest number."""
         return max(self.numbers)
+
+    @property
+    def are_dates(self) -> bool:
+        """Return whether each value is a date, maybe with a time: 2026-11-27, 27.11.2026 14:05."""
+        return self.n_distinct > 0 and all(map(DATE.fullmatch, self.counts))
 
     @property
     def is_row_number(self) -> bool:
