@@ -23,6 +23,7 @@ from annot_pipeline.init.answers import LONGEST_LABEL, MOST_LABELS, answer_as, s
 from annot_pipeline.init.comparisons import is_outcome
 from annot_pipeline.init.counts import item_ids
 from annot_pipeline.init.questions import (
+    ORDER,
     Line,
     NoJudgmentsError,
     Option,
@@ -42,6 +43,9 @@ one thing agree, questions do not."""
 CLEARLY = 0.2
 """How much more often than by chance each two columns agree that are offered as judges."""
 MOST_OPTIONS = 50
+MORE = {*ORDER} - {"judge", "item", "label", "score"}
+"""Roles that a matrix does not have by itself."""
+GOLD = frozenset({"gold", "golden", "truth"})
 OVERLAP, MOSTLY = 0.5, 0.9
 """Share of its values that a column has in common with the others, to be one more judge; and of
 questions that are on one scale, for the others to be about the person."""
@@ -77,7 +81,9 @@ def each_by_option(sheet: Sheet, format_: str, by_role: Roles) -> list[Reading]:
             rest[role or ("score" if is_number else "label")] = ("@answer",)
             view = views.columns_view(views.plain_view(sheet), patterns, "rater", pattern)
             return read_view(view, format_, rest)
-        return [by_judge(sheet, patterns, pattern, rest.get("item", ()), role)]
+        reading = by_judge(sheet, patterns, pattern, rest.get("item", ()), role)
+        others = [(r, n[0], "as was answered") for r, n in rest.items() if r in MORE]
+        return [reading.with_lines(*others)]
     if rest.get("system") == ("each",):
         plain = views.columns_view(views.plain_view(sheet), patterns, "system", each[0])
         crossed = views.grid_view(sheet, patterns)
@@ -227,7 +233,7 @@ def by_judge(
         ("score", spelled or "{rater}", "") if is_score
         else ("label", answer_as(answers, "categorical").expression("label"), ""),
     ]  # fmt: skip
-    gold = next((n for n in rest if "truth" in names.roles(n)), None)
+    gold = next((n for n in rest if "truth" in names.roles(n) or GOLD & {*names.words(n)}), None)
     if gold and not is_score and sheet[gold].counts.keys() & values:
         lines.append(("truth", gold, ""))
     has_minus = answers.numeric_share == 1 and answers.low == -1  # among classes from 0
@@ -247,8 +253,7 @@ def counted_judges(sheet: Sheet, counts: Reading) -> Reading | None:
     if not judges or {*counted} - {*sheet.names}:
         return None
     filled = [(sheet.codes(name) >= 0) * -1.0 for name in judges]
-    rows = zip(*map(sheet.numbers, counted), *filled, strict=True)
-    is_sum = all(sum(row) == 0 for row in rows)
+    is_sum = all(sum(row) == 0 for row in zip(*map(sheet.numbers, counted), *filled, strict=True))
     return by_judge(sheet, judges, "", [str(counts.expression("item"))]) if is_sum else None
 
 
@@ -427,7 +432,7 @@ def _is_once(column: Column) -> bool:
 
 def _alike(sheet: Sheet) -> list[str]:
     """Return the columns that share a small alphabet of answers, and their like with numbers."""
-    asked = [n for n in sheet.names if not NO_QUESTION & {*names.words(n)}]
+    asked = [n for n in sheet.names if not (NO_QUESTION | GOLD) & {*names.words(n)}]
     groups = [n for n in sheet.names if names.words(n) == GROUP]  # which say what people saw
     asked = [n for n in asked if not any(sheet.determines(group, n) for group in groups)]
     roles_of = {n: names.roles(n).keys() for n in asked}

@@ -165,6 +165,51 @@ def test_columns_that_agree_by_chance_alone_are_not_offered_as_judges(tmp_path: 
     assert all("each" not in option.by_role for option in question.options)
 
 
+def test_a_truth_that_is_named_stands_beside_judges_in_columns(tmp_path: Path) -> None:
+    """Columns ann_0 to ann_2 are judges; nothing but the answer says that ``verdict`` is true."""
+    draw = random.Random(1)
+    rows: list[tuple[object, ...]] = [("id", "verdict", "ann_0", "ann_1", "ann_2")]
+    rows += [(n, *draw.choices(("yes", "no"), k=4)) for n in range(20)]
+    by_role = {"each": ("ann_0", "ann_1", "ann_2"), "judge": ("each",), "truth": ("verdict",)}
+    path = write_csv(tmp_path / "v.csv", rows)
+    assert "truth: verdict " in guess_campaign([path], tmp_path, by_role=by_role)
+
+
+def test_a_truth_among_columns_of_judges_is_none_of_them(tmp_path: Path) -> None:
+    draw = random.Random(1)
+    names = [*(f"annotation_label_{n}" for n in range(4)), "annotation_llm"]
+    rows: list[tuple[object, ...]] = [("id", "text", "ground_truth_label", *names)]
+    for n in range(40):
+        truth = draw.randrange(4)
+        answers = (draw.choice((truth, truth, draw.randrange(4))) for _ in names)
+        rows.append((n, f"some words of text {n} that were read", truth, *answers))
+    path = write_csv(tmp_path / "v.csv", rows)
+    option = asked(path).options[0].by_role
+    assert option == {"each": tuple(names), "judge": ("each",)}
+    text = guess_campaign([path], tmp_path, by_role=option)
+    assert "truth: ground_truth_label " in text
+
+
+@pytest.mark.parametrize("when", ["2026-04-{:02}", "{:02}.04.2026 12:30", "2026/4/{} 9:05 AM"])
+def test_days_beside_answers_are_no_answers(tmp_path: Path, when: str) -> None:
+    draw = random.Random(1)
+    names = ("R1Q1", "R1Q2", "R2Q1", "R2Q2")
+    rows: list[tuple[object, ...]] = [("pid", "submitted", *names)]
+    answers = ("5 : top", "4 : good", "2 : poor")
+    rows += [(f"st{n}", when.format(1 + n // 2), *draw.choices(answers, k=4)) for n in range(8)]
+    text = guess_campaign([write_csv(tmp_path / "v.csv", rows)], tmp_path)
+    assert "each: {question: [R1Q1, R1Q2, R2Q1, R2Q2]}" in text
+
+
+def test_a_column_called_answer_makes_no_batch_of_mturk(tmp_path: Path) -> None:
+    rows: list[tuple[object, ...]] = [("passage", "Answer", "Clear", "Tone")]
+    rows += [(f"p{n}", f"they said {'yes' * n}", n % 3, (n + n // 3) % 3) for n in range(6)]
+    by_role = {"judge": ("=ann",), "item": ("passage",), "label": ("Clear", "Tone")}
+    text = guess_campaign([write_csv(tmp_path / "v.csv", rows)], tmp_path, by_role=by_role)
+    assert "format: csv" in text
+    assert "each: {question: [Clear, Tone]}" in text
+
+
 def test_a_question_that_hardly_ever_differs_is_one_of_its_set(tmp_path: Path) -> None:
     draw = random.Random(6)
     criteria = ("smooth", "plain", "short", "apt", "sound")
