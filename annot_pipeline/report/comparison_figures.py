@@ -20,12 +20,7 @@ from annot_pipeline.methods.comparisons.comparison_graphs import (
     comparison_graphs,
     majority_outcomes,
 )
-from annot_pipeline.report.figures import (
-    effort_saved_svg,
-    seconds_by_length_svg,
-    segment_graph_svg,
-    win_matrix_svg,
-)
+from annot_pipeline.report import figures
 from annot_pipeline.report.release_figures import MOST_SYSTEMS, Drawn, first_tasks, headline_ranking
 from annot_pipeline.runtime.indexing import index, index_pairs
 
@@ -93,7 +88,7 @@ def _graph_svg(outputs: list[dict[str, Any]], rows: pa.Table, segment: str) -> s
         == pairs_of_components.first.size
     ):
         return None
-    return segment_graph_svg(
+    return figures.segment_graph_svg(
         [row["system"] or row["item"] for row in outputs],
         every, graphs.component, graphs.dominance, graphs.rank, segment=segment,
     )  # fmt: skip
@@ -136,7 +131,9 @@ def win_figures(outcomes: pa.Table, rankings: pa.Table) -> list[Drawn]:
             tied = (outcome == 0) & (row >= 0) & (column >= 0) & (row != column)
             np.add.at(ties, (row[tied], column[tied]), n[tied])
         more = f", the first {len(order)}" if len(ranked) > len(order) else ""
-        drawings.append(Drawn(f"Share of wins, {task}{more}", win_matrix_svg(order, wins, ties)))
+        drawings.append(
+            Drawn(f"Share of wins, {task}{more}", figures.win_matrix_svg(order, wins, ties))
+        )
     return drawings
 
 
@@ -151,7 +148,7 @@ def effort_figures(adequacy: Mapping[str, Row]) -> list[Drawn]:
     return [
         Drawn(
             f"Questions of adequacy saved, {task}",
-            effort_saved_svg(
+            figures.effort_saved_svg(
                 {
                     "outputs": effort["n_outputs"],
                     "collapsed": effort["n_outputs"] - effort["n_vertices"],
@@ -184,7 +181,7 @@ def time_figures(times: pa.Table) -> list[Drawn]:
         cells = [[at.get((unit, n)) for n in words] for unit in units]
         seconds = [[c["mean_per_word_without_breaks"] if c else None for c in row] for row in cells]
         counts = [[c["n"] - c["n_breaks"] if c else 0 for c in row] for row in cells]
-        svg = seconds_by_length_svg(
+        svg = figures.seconds_by_length_svg(
             words, [f"one {unit}" for unit in units],
             np.array(seconds, np.float64), np.array(counts),
             y_label="mean seconds per word of the source, without breaks",

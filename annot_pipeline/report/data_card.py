@@ -21,15 +21,10 @@ from annot_pipeline.config.sections import SCREENINGS, TESTS_WITH_CONTRAST
 from annot_pipeline.contracts import GOLD, TEXT, VERDICTS, share_text
 from annot_pipeline.errors import first_of, printable
 from annot_pipeline.gates.gate import statement
+from annot_pipeline.report import release_figures
 from annot_pipeline.report.accuracy import accuracies
 from annot_pipeline.report.citation import bibtex, citation, described, question, title
 from annot_pipeline.report.markdown import Marked, escape, paragraphs
-from annot_pipeline.report.release_figures import (
-    COMPONENTS,
-    best_systems,
-    detectable_differences,
-    most_frequent_reason,
-)
 from annot_pipeline.report.render import render_markdown
 from annot_pipeline.storage.manifest_changes import source_digest
 
@@ -342,7 +337,7 @@ def rankings(gold: Mapping[str, pa.Table]) -> dict[str, Any]:
     return {
         "rankings": [*_ranking_rows(ordered, gold["variance"], has_components=has_components)],
         "has_components": has_components,
-        "components": COMPONENTS,
+        "components": release_figures.COMPONENTS,
     }
 
 
@@ -350,11 +345,11 @@ def _ranking_rows(
     ordered: Sequence[Mapping[str, Any]], variance: pa.Table, *, has_components: bool
 ) -> Iterator[tuple[Any, ...]]:
     """Yield the cells of each task and component."""
-    detectable = detectable_differences(variance)
+    detectable = release_figures.detectable_differences(variance)
     for (task, component), group in groupby(ordered, lambda row: (row["task"], row["component"])):
         members = [dict(row) for row in group]
         ranked = [row for row in members if row["rank"] is not None]
-        best = best_systems(ranked)[0] if ranked else []
+        best = release_figures.best_systems(ranked)[0] if ranked else []
         first = [row["system"] for row in members if row["cluster"] == 1]
         gap, limit = detectable.get(task, (None, ""))
         difference = (
@@ -363,6 +358,6 @@ def _ranking_rows(
         yield (
             task, members[0]["method"], len(members), sum(row["wins"] or 0 for row in members),
             *(Marked(escape(first_of(names))) if names else None for names in (best, first)),
-            difference, Marked(escape(most_frequent_reason(members) or "")),
+            difference, Marked(escape(release_figures.most_frequent_reason(members) or "")),
             *[component] * has_components,
         )  # fmt: skip
