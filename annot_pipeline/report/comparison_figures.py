@@ -15,12 +15,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.comparisons.comparison_graphs import (
     comparison_graphs,
     majority_outcomes,
 )
 from annot_pipeline.report import figures
+from annot_pipeline.report.contents import rows_where
 from annot_pipeline.report.release_figures import MOST_SYSTEMS, Drawn, first_tasks, headline_ranking
 from annot_pipeline.runtime.indexing import index, index_pairs
 
@@ -47,12 +47,8 @@ def segment_figures(outputs: pa.Table, comparisons: pa.Table) -> list[Drawn]:
     drawings = []
     for task, of_task in groupby(outputs.to_pylist(), itemgetter("task")):
         for segment, rows in groupby(of_task, itemgetter("segment")):
-            of_segment = pc.and_(
-                pc.equal(comparisons["task"].cast(TEXT), task),
-                pc.equal(comparisons["segment"].cast(TEXT), segment),
-            )
-            svg = _graph_svg(list(rows), comparisons.filter(of_segment), segment)
-            if svg:
+            of_segment = rows_where(comparisons, task=task, segment=segment)
+            if svg := _graph_svg(list(rows), of_segment, segment):
                 drawings.append(Drawn(f"A segment's graph, {task}", svg))
                 break
     return drawings
@@ -72,10 +68,7 @@ def _graph_svg(outputs: list[dict[str, Any]], rows: pa.Table, segment: str) -> s
     )
     outcome = rows["outcome"].to_numpy().astype(np.int64)
     pooled = majority_outcomes(whole, first, second, outcome)
-    every = [
-        *zip(*(part.tolist() for part in pooled), strict=True),
-        *_ties_of_equal_outputs(outputs),
-    ]
+    every = [*zip(*(part.tolist() for part in pooled), strict=True), *_ties_of_equals(outputs)]
     edges = np.array(every, np.int64).reshape(-1, 3).T
     part = comparison_graphs(whole, *edges).part
     graphs = comparison_graphs(part, *edges)  # ranks hold within a part
@@ -94,7 +87,7 @@ def _graph_svg(outputs: list[dict[str, Any]], rows: pa.Table, segment: str) -> s
     )  # fmt: skip
 
 
-def _ties_of_equal_outputs(outputs: list[dict[str, Any]]) -> Iterator[tuple[int, int, int]]:
+def _ties_of_equals(outputs: list[dict[str, Any]]) -> Iterator[tuple[int, int, int]]:
     """Yield ties of outputs that differ in casing alone, which nobody was asked about."""
     for a, b in combinations(range(len(outputs)), 2):
         was_compared = outputs[a]["n_comparisons"] and outputs[b]["n_comparisons"]
