@@ -53,9 +53,8 @@ def figures_of(build: Build, run: StageRun, table: str) -> dict[str, Any]:
 
 def _differences(read: Tables) -> list[release_figures.Drawn]:
     tests = read("judge_tests")
-    pairs = read.ask(
-        "control_differences", "control_pairs", judges=release_figures.drawn_judges(tests)
-    )
+    judges = release_figures.drawn_judges(tests)
+    pairs = read.ask("control_differences", "control_pairs", judges=judges)
     return release_figures.difference_figures(tests, pairs)
 
 
