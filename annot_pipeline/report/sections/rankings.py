@@ -10,13 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.errors import first_of
+from annot_pipeline.report import comparison_figures as graph_figures
 from annot_pipeline.report import release_figures
-from annot_pipeline.report.comparison_figures import (
-    effort_figures,
-    segment_figures,
-    time_figures,
-    win_figures,
-)
 from annot_pipeline.report.contents import Contents, count_tasks, of_every_task, plain
 from annot_pipeline.report.release_figures import MOST_TASKS as DRAWN
 from annot_pipeline.report.render import interval
@@ -41,8 +36,8 @@ def rankings(contents: Contents) -> dict[str, Any]:
         tables["system_comparisons"], contents.settings["ranking"]["alpha"], ranked
     )
     outputs = [
-        *segment_figures(internal["drawn_segments"], internal["drawn_comparisons"]),
-        *effort_figures(facts["adequacy"]), *time_figures(times),
+        *graph_figures.segment_figures(internal["drawn_segments"], internal["drawn_comparisons"]),
+        *graph_figures.effort_figures(facts["adequacy"]), *graph_figures.time_figures(times),
     ]  # fmt: skip
     result = {
         **best(ranked, tables["variance"]),
@@ -58,7 +53,7 @@ def rankings(contents: Contents) -> dict[str, Any]:
         "order_effects": _order_effects(facts["systems_compared"]),
         "length_effects": _length_effects(facts["systems_compared"]),
         "compared": _figures(compared, tables["system_comparisons"]),
-        "wins": _figures(win_figures(internal["wins"], ranked), internal["wins"]),
+        "wins": _figures(graph_figures.win_figures(internal["wins"], ranked), internal["wins"]),
         "outputs": _figures(outputs, tables["segment_ranks"]),
         "scores": _figures(release_figures.score_figures(tables["drawn_scores"]), tables["scores"]),
         "n_contradicted": segments.num_rows,
