@@ -34,9 +34,8 @@ MINOR = re.compile(r"_unfiltered|_collapsed|difference|percent_agreement_(raw|z)
 MAIN = ("labels", "scores", "system_rankings", "segment_ranks", "lineage")
 """The table that is read where none is named: the first of these with rows."""
 
-SIZES = ((10**3, "n<1K"), (10**4, "1K<n<10K"), (10**5, "10K<n<100K"), (10**6, "100K<n<1M"),
-         (10**7, "1M<n<10M"))  # fmt: skip
-LARGEST = "10M<n<100M"
+SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M")
+"""By the power of ten that the number of rows is below, from a thousand on."""
 LICENSE_ID = re.compile(r"[A-Za-z0-9]+([.+-][A-Za-z0-9.]++)*+\+?")
 
 Manifest = Mapping[str, Any]
@@ -319,7 +318,7 @@ def _license(license_: str | None) -> dict[str, str]:
 
 
 def _size(rows: int) -> str:
-    return next((name for limit, name in SIZES if rows < limit), LARGEST)
+    return next((name for power, name in enumerate(SIZES, 3) if rows < 10**power), SIZES[-1])
 
 
 def _data_files(table: Mapping[str, Any]) -> str:

@@ -264,10 +264,8 @@ class PairBlock:
 
     def sums(self, weights: bootstrap.Counts) -> Floats:
         """Sum weighted correlations and weights over pairs, ``(2, n_rounds)``."""
-        times, whether = (
-            WholeNumbers.from_array(weights),
-            WholeNumbers.from_array(np.minimum(weights, 1)),
-        )
+        times = WholeNumbers.from_array(weights)
+        whether = WholeNumbers.from_array(np.minimum(weights, 1))
         weighed = [part.weighed(times, whether) for part in self.parts]
         sums: Floats = np.concatenate(weighed, axis=1).sum(axis=1)
         return sums

@@ -211,14 +211,8 @@ def _no_scores(n_judges: int, n_systems: int) -> AdjustedScores:
         np.arange(n_systems),
     )  # fmt: skip
     missing = np.full(n_judges, np.nan)
-    return AdjustedScores(
-        estimates,
-        VarianceComponents(np.nan, np.nan, np.nan),
-        missing,
-        missing,
-        np.zeros(n_judges),
-        0.0,
-    )
+    unknown, n_of_judge = VarianceComponents(np.nan, np.nan, np.nan), np.zeros(n_judges)
+    return AdjustedScores(estimates, unknown, missing, missing, n_of_judge, 0.0)
 
 
 def _instruments(

@@ -16,21 +16,16 @@ from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.hash_values import hash_values
 from annot_pipeline.runtime.indexing import ByTask
 from annot_pipeline.runtime.stage import Stage
+from annot_pipeline.stages.rankings import metrics as ranking_metrics
 from annot_pipeline.stages.rankings.answers_of_systems import (
     answers_of_systems,
     missing_answers,
-)
-from annot_pipeline.stages.rankings.metrics import (
-    ComparisonMetrics,
-    ContradictionMetrics,
-    SegmentRankMetrics,
-    SystemRankMetrics,
 )
 from annot_pipeline.stages.shared.comparisons import COMPARISONS, LEFT_OUT
 from annot_pipeline.stages.shared.judged_together import judged_together
 
 
-def compare_outputs(context: StageContext) -> StageOutput[ComparisonMetrics]:
+def compare_outputs(context: StageContext) -> StageOutput[ranking_metrics.ComparisonMetrics]:
     """Collect the comparisons of all tasks that hold any."""
     work = task_partitions.TaskWork(
         inputs=("controlled", "standardized"),
@@ -44,7 +39,7 @@ def compare_outputs(context: StageContext) -> StageOutput[ComparisonMetrics]:
     n, ties = (sum(output.metric(name).values()) for name in ("comparisons", "ties"))
     if n:
         context.progress(f"{n:,} comparisons, {ties:,} of them ties")
-    return output.output(ComparisonMetrics)
+    return output.output(ranking_metrics.ComparisonMetrics)
 
 
 def _compare(task: task_partitions.TaskData, _: None) -> task_partitions.TaskResult:
@@ -62,7 +57,7 @@ class _Known:
     equal: pa.Table = field(repr=False)
 
 
-def rank_outputs(context: StageContext) -> StageOutput[SegmentRankMetrics]:
+def rank_outputs(context: StageContext) -> StageOutput[ranking_metrics.SegmentRankMetrics]:
     """Return ranks of the outputs of every segment."""
     work = task_partitions.TaskWork(
         inputs=("comparisons",),
@@ -75,7 +70,7 @@ def rank_outputs(context: StageContext) -> StageOutput[SegmentRankMetrics]:
     n, n_outputs = (sum(counts[name] for counts in graphs) for name in ("segments", "outputs"))
     if n:
         context.progress(f"{n_outputs:,} outputs ranked in {n:,} segments")
-    return output.output(SegmentRankMetrics)
+    return output.output(ranking_metrics.SegmentRankMetrics)
 
 
 def _known(context: StageContext) -> dict[str, _Known]:
@@ -112,7 +107,7 @@ def _rank_outputs(task: task_partitions.TaskData, _: None) -> task_partitions.Ta
     return {SEGMENT_RANKS.name: table}, metrics
 
 
-def rank_systems_of_tasks(context: StageContext) -> StageOutput[SystemRankMetrics]:
+def rank_systems_of_tasks(context: StageContext) -> StageOutput[ranking_metrics.SystemRankMetrics]:
     """Return rankings and comparisons of systems.
 
     By their scores, and by comparisons of outputs.
@@ -133,7 +128,9 @@ def rank_systems_of_tasks(context: StageContext) -> StageOutput[SystemRankMetric
     )
     output = task_partitions.run_by_task(context, work, answers)
     return output.output(
-        SystemRankMetrics, alpha=settings.alpha, missing_answers=missing_answers(answers)
+        ranking_metrics.SystemRankMetrics,
+        alpha=settings.alpha,
+        missing_answers=missing_answers(answers),
     )
 
 
@@ -144,12 +141,14 @@ def _rank_systems(task: task_partitions.TaskData, _: None) -> task_partitions.Ta
     return rank_systems(task)
 
 
-def describe_comparisons_of_tasks(context: StageContext) -> StageOutput[ContradictionMetrics]:
+def describe_comparisons_of_tasks(
+    context: StageContext,
+) -> StageOutput[ranking_metrics.ContradictionMetrics]:
     """Describe contradictions and times of all tasks that have comparisons."""
     from annot_pipeline.stages.rankings.describe_comparisons import TABLES
 
     work = task_partitions.TaskWork(("comparisons",), _describe, TABLES, whole=("item_rows",))
-    return task_partitions.run_by_task(context, work).output(ContradictionMetrics)
+    return task_partitions.run_by_task(context, work).output(ranking_metrics.ContradictionMetrics)
 
 
 def _describe(task: task_partitions.TaskData, _: None) -> task_partitions.TaskResult:
