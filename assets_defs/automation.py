@@ -67,15 +67,10 @@ def nightly_schedule(campaign: LoadedCampaign, job: NightlyJob) -> dg.ScheduleDe
             cron_schedule=schedule.cron,
             execution_timezone=schedule.timezone,
             execution_fn=tick,
-            default_status=(
-                dg.DefaultScheduleStatus.RUNNING
-                if schedule.active
-                else dg.DefaultScheduleStatus.STOPPED
-            ),
+            default_status=dg.DefaultScheduleStatus["RUNNING" if schedule.active else "STOPPED"],
         )
     except dg.DagsterInvalidDefinitionError:
-        rule, do = "minute hour day month weekday, as 0 2 * * *", "correct it, or leave it out"
-        problem = Problem(
-            "schedule.cron", f"{schedule.cron!r} is never", rule, f"{do} for 0 2 * * *"
-        )
+        what, rule = f"{schedule.cron!r} is never", "minute hour day month weekday, as 0 2 * * *"
+        do = "correct it, or leave it out for 0 2 * * *"
+        problem = Problem("schedule.cron", what, rule, do)
         raise ConfigError(f"{campaign.file}: no such time", [problem]) from None

@@ -246,12 +246,8 @@ class CampaignAssets:
 
     def _upstream(self, kind: str, table: str) -> list[tuple[str, str]]:
         """Return the assets that one is made of: nothing runs before the steps that it needs."""
-        made_in = {
-            name: step.table
-            for step in self.steps
-            for stage in step.stages
-            for name in stage.outputs
-        }
+        steps = [(step, stage) for step in self.steps for stage in step.stages]
+        made_in = {name: step.table for step, stage in steps for name in stage.outputs}
         if kind == RELEASE:
             return [("work", step.table) for step in self.steps]
         if kind == "gold":

@@ -31,9 +31,8 @@ def check_result(asset: dg.AssetKey, gates: Sequence[GateResult]) -> dg.AssetChe
     not_passed = [gate for gate in gates if gate.level != "pass"]
     open_gates = sorted(not_passed, key=lambda gate: gate.level)
     worst = open_gates[0].level if open_gates else "warn"
-    rows = [
-        f"| {gate.level} | {escape(str(gate))} | {escape(gate.do)} |" for gate in open_gates
-    ] + [f"| pass | {escape(str(gate))} | |" for gate in gates if gate.level == "pass"]
+    rows = [f"| {gate.level} | {escape(str(gate))} | {escape(gate.do)} |" for gate in open_gates]
+    rows += [f"| pass | {escape(str(gate))} | |" for gate in gates if gate.level == "pass"]
     metadata: dict[str, Any] = {
         "gates": dg.MetadataValue.md("\n".join(["| level | gate | do |", "|---|---|---|", *rows])),
         "failed": sum(gate.level == "error" for gate in gates),

@@ -105,9 +105,7 @@ class JudgmentCampaign(dg.Component, dg.Model, dg.Resolvable):
             translate = self.translation
             by_spec: Translate | None = translate and (lambda spec: translate(spec, spec))
             layout = Layout(self.key_prefix, self.group_name, self.tags, by_spec)
-            return definitions_of(
-                load(), layout, reload=load, on_failure=self.on_failure,
-                on_recovery=self.on_recovery,
-            )  # fmt: skip
+            hooks: dict[str, Any] = {"on_failure": self.on_failure, "on_recovery": self.on_recovery}
+            return definitions_of(load(), layout, reload=load, **hooks)
         except AnnotError as error:  # its words say all, frames of ours would hide them
             raise error.with_traceback(None) from None

@@ -12,13 +12,7 @@ import dagster as dg
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.stages.build import Progress
-from assets_defs.alerts import (
-    OnFailure,
-    OnRecovery,
-    failure_sensor,
-    recovery_sensor,
-    resolved,
-)
+from assets_defs import alerts
 from assets_defs.automation import nightly_job, nightly_schedule
 from assets_defs.campaign_assets import CampaignAssets, Layout, Translate
 from assets_defs.decisions import decision_jobs
@@ -32,8 +26,8 @@ def build_definitions(
     campaign: str | Path,
     /,
     *,
-    on_failure: OnFailure | str | None = None,
-    on_recovery: OnRecovery | str | None = None,
+    on_failure: alerts.OnFailure | str | None = None,
+    on_recovery: alerts.OnRecovery | str | None = None,
     key_prefix: str | Sequence[str] = (),
     group_name: str | None = None,
     tags: Mapping[str, str] | None = None,
@@ -82,8 +76,8 @@ def definitions_of(
     *,
     reload: Callable[..., LoadedCampaign] | None = None,
     progress: Progress | None = None,
-    on_failure: OnFailure | str | None = None,
-    on_recovery: OnRecovery | str | None = None,
+    on_failure: alerts.OnFailure | str | None = None,
+    on_recovery: alerts.OnRecovery | str | None = None,
 ) -> dg.Definitions:
     """Return the same for a campaign that is read already.
 
@@ -92,6 +86,8 @@ def definitions_of(
     assets = CampaignAssets(campaign, layout or Layout(), reload)
     job = nightly_job(assets)
     publish_candidate, rollback = decision_jobs(assets)
+    failed = alerts.resolved("on_failure", on_failure)
+    recovered = alerts.resolved("on_recovery", on_recovery)
     schedule = nightly_schedule(campaign, job)  # refuses a wrong cron, which assets rest on
     return dg.Definitions(
         assets=[
@@ -104,9 +100,7 @@ def definitions_of(
         schedules=[schedule],
         sensors=[
             exports_sensor(campaign, job),
-            failure_sensor(campaign, job, resolved("on_failure", on_failure)),
-            recovery_sensor(
-                campaign, [job, publish_candidate], resolved("on_recovery", on_recovery)
-            ),
+            alerts.failure_sensor(campaign, job, failed),
+            alerts.recovery_sensor(campaign, [job, publish_candidate], recovered),
         ],
     )

@@ -10,20 +10,9 @@ from typing import Any
 import dagster as dg
 import pyarrow as pa
 
+from annot_pipeline.report import release_figures
 from annot_pipeline.report.comparison_figures import effort_figures, time_figures
 from annot_pipeline.report.markdown import escape
-from annot_pipeline.report.release_figures import (
-    MOST_TASKS,
-    Drawn,
-    comparison_figures,
-    confusion_figures,
-    difference_figures,
-    drawn_judges,
-    judge_figures,
-    prevalence_figures,
-    ranking_figures,
-    score_figures,
-)
 from annot_pipeline.stages.build import MAKER, Build, StageRun
 from annot_pipeline.stages.gold.metrics import JudgeMetrics
 from annot_pipeline.stages.rankings.metrics import SegmentRankMetrics, SystemRankMetrics
@@ -62,26 +51,29 @@ def figures_of(build: Build, run: StageRun, table: str) -> dict[str, Any]:
     return images
 
 
-def _differences(read: Tables) -> list[Drawn]:
+def _differences(read: Tables) -> list[release_figures.Drawn]:
     tests = read("judge_tests")
-    pairs = read.ask("control_differences", "control_pairs", judges=drawn_judges(tests))
-    return difference_figures(tests, pairs)
+    judges = release_figures.drawn_judges(tests)
+    pairs = read.ask("control_differences", "control_pairs", judges=judges)
+    return release_figures.difference_figures(tests, pairs)
 
 
-FIGURES: dict[str, Callable[[Tables, StageRun], list[Drawn]]] = {
-    "judges": lambda read, run: judge_figures(read("judges"), run.metrics(JudgeMetrics).alpha),
+FIGURES: dict[str, Callable[[Tables, StageRun], list[release_figures.Drawn]]] = {
+    "judges": lambda read, run: release_figures.judge_figures(
+        read("judges"), run.metrics(JudgeMetrics).alpha
+    ),
     "judge_tests": lambda read, _: _differences(read),
-    "judge_confusion": lambda read, _: confusion_figures(
+    "judge_confusion": lambda read, _: release_figures.confusion_figures(
         read("judge_confusion"), read("judge_figures"), read("prevalence"), {}
     ),
-    "prevalence": lambda read, _: prevalence_figures(read("prevalence")),
-    "scores": lambda read, _: score_figures(
-        read.ask("drawn_scores", "scores", most_tasks=MOST_TASKS)
+    "prevalence": lambda read, _: release_figures.prevalence_figures(read("prevalence")),
+    "scores": lambda read, _: release_figures.score_figures(
+        read.ask("drawn_scores", "scores", most_tasks=release_figures.MOST_TASKS)
     ),
     "segment_ranks": lambda _, run: effort_figures(run.metrics(SegmentRankMetrics).adequacy),
     "comparison_times": lambda read, _: time_figures(read("comparison_times")),
-    "system_rankings": lambda read, _: ranking_figures(read("system_rankings")),
-    "system_comparisons": lambda read, run: comparison_figures(
+    "system_rankings": lambda read, _: release_figures.ranking_figures(read("system_rankings")),
+    "system_comparisons": lambda read, run: release_figures.comparison_figures(
         read("system_comparisons"),
         run.metrics(SystemRankMetrics).alpha,
         read("system_rankings"),

@@ -47,9 +47,7 @@ def exports_sensor(campaign: LoadedCampaign, job: NightlyJob) -> dg.SensorDefini
         minimum_interval_seconds=sensor.interval_seconds,
         description="Starts a build when the content of exports or settings is new or changed, "
         "and again after a pause if that build failed by what may pass.",
-        default_status=(
-            dg.DefaultSensorStatus.RUNNING if sensor.active else dg.DefaultSensorStatus.STOPPED
-        ),
+        default_status=dg.DefaultSensorStatus["RUNNING" if sensor.active else "STOPPED"],
     )
     def exports(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         cursor = _read_cursor(context.cursor)

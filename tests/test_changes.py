@@ -168,7 +168,8 @@ def test_groups_of_tasks_are_compared_as_all_at_once(build_campaign, stage_campa
         return [f"{task},{task}{start + n},{judge},{direction * n + chance.gauss(0, 1):.3f}\n"
                 for task in tasks for n in range(12) for judge in "abcdef"]  # fmt: skip
 
-    head, old, new = "task,item,judge,score\n", rows(["d", "e", "gone"], 5), rows(["d", "f"], -5, 12)
+    head = "task,item,judge,score\n"
+    old, new = rows(["d", "e", "gone"], 5), rows(["d", "f"], -5, 12)
     exports = {"old.csv": head + "".join(old[:144]), "new.csv": head + "".join(new)}
     fields = {name: name for name in ("task", "item", "judge", "score")}
     sources = [{"path": "exports/*.csv", "format": "csv", "fields": fields}]

@@ -161,6 +161,18 @@ def to_kind(table: pa.Table, kind: Kind) -> AnyFrame:
     return table.to_pandas() if kind == "pandas" else table
 
 
+def with_column(data: AnyFrame, name: str, values: pa.Array) -> AnyFrame:
+    """Return what `materialize` returned with one more column."""
+    kind = kind_of(data)
+    if kind == "pandas":
+        return data.assign(**{name: values.to_pylist()})
+    if kind == "polars":
+        import polars
+
+        return data.with_columns(polars.Series(name, values.to_pylist()))
+    return data.append_column(name, values)
+
+
 def materialize(data: AnyFrame) -> AnyFrame:
     """Return a frame that can be read column by column: a DataFrame, or an Arrow table.
 

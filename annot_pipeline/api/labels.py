@@ -79,10 +79,10 @@ def dawid_skene(
     settings = {"label_model": params.model, "dawid_skene": section, "quality": NO_CONTROL}
     frame, columns = materialize(frame), {"item": item, "judge": judge, "label": label}
     read = read_roles("dawid_skene", frame, columns, dict.fromkeys(CANONICAL_FIELDS, ALONE))
+    classes = _classes(read, labels)
     gold = build_frame(
-        read, TABLES, kind="categorical", labels=_classes(read, labels), task=task,
-        settings=settings,
-    )  # fmt: skip
+        read, TABLES, kind="categorical", labels=classes, task=task, settings=settings
+    )
     return _result(gold)
 
 
@@ -133,10 +133,10 @@ def infer_labels(
     columns = item_columns(frame, item) | {"judge": judge, "label": label}
     named = {"truth": truth, "submitted_at": submitted_at}
     read = read_roles("infer_labels", frame, columns, ITEM_BY_ITEM, named)
+    classes = _classes(read, labels)
     gold = build_frame(
-        read, TABLES, kind="categorical", labels=_classes(read, labels), task=task,
-        settings=settings,
-    )  # fmt: skip
+        read, TABLES, kind="categorical", labels=classes, task=task, settings=settings
+    )
     return _result(gold)
 
 

@@ -11,14 +11,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from annot_pipeline.api.frames import (
-    AnyFrame,
-    Frame,
-    column_names,
-    column_problem,
-    has_values,
-    kind_of,
-)
+from annot_pipeline.api import frames
 from annot_pipeline.config.sources import CANONICAL_FIELDS, NOT_OF_ONE_TEXT
 from annot_pipeline.errors import ConfigError, Problem
 
@@ -55,11 +48,11 @@ SYNONYMS: Mapping[str, Collection[str]] = {
 
 def read_roles(
     function: str,
-    data: AnyFrame,
+    data: frames.AnyFrame,
     columns: Mapping[str, str],
     unused: Mapping[str, str],
     named: Mapping[str, str | None] | None = None,
-) -> Frame:
+) -> frames.Frame:
     """Return the column of each role that is used, those that are optional where the frame has it.
 
     Parameters
@@ -85,24 +78,24 @@ def read_roles(
     _check_columns(function, data, columns)
     chosen = {role: name for role, name in (named or {}).items() if name is not None}
     columns_used = dict(columns) | chosen
-    names = column_names(data)
+    names = frames.column_names(data)
     rest = [
         role for role in CANONICAL_FIELDS
         if role in names and role not in columns_used and role not in columns_used.values()
-        and has_values(data, role)
+        and frames.has_values(data, role)
     ]  # fmt: skip
     reasons = dict.fromkeys(ANSWERS, "is another kind of answer") | dict(UNUSED) | dict(unused)
     refuse_columns(data, {role: reasons[role] for role in rest if role in reasons})
-    return Frame.read(data, columns_used | {role: role for role in rest})
+    return frames.Frame.read(data, columns_used | {role: role for role in rest})
 
 
-def item_columns(data: AnyFrame, item: str) -> dict[str, str]:
+def item_columns(data: frames.AnyFrame, item: str) -> dict[str, str]:
     """Return the column of items; none where segment and system say which item it is."""
-    names = column_names(data)
+    names = frames.column_names(data)
     return {"item": item} if item in names or not {"segment", "system"} <= {*names} else {}
 
 
-def refuse_columns(data: AnyFrame, reasons: Mapping[str, str]) -> None:
+def refuse_columns(data: frames.AnyFrame, reasons: Mapping[str, str]) -> None:
     """Refuse columns that are not used, each with its reason.
 
     Raises
@@ -113,14 +106,14 @@ def refuse_columns(data: AnyFrame, reasons: Mapping[str, str]) -> None:
     problems = []
     for name, why in reasons.items():
         do = "drop it, if the result shall not depend on it"
-        if why.endswith(SEVERAL_CRITERIA) and "task" not in column_names(data):
+        if why.endswith(SEVERAL_CRITERIA) and "task" not in frames.column_names(data):
             do = f"rename it to task, which makes each criterion a task; or {do}"
         problems.append(Problem(f'column "{name}"', f"is not used: {why}", do=do))
     if problems:
         raise ConfigError("the frame has columns that would be ignored", problems)
 
 
-def _check_columns(function: str, data: AnyFrame, columns: Mapping[str, str]) -> None:
+def _check_columns(function: str, data: frames.AnyFrame, columns: Mapping[str, str]) -> None:
     """Make sure that columns are there, or say how the frame becomes what the function takes.
 
     Raises
@@ -128,7 +121,7 @@ def _check_columns(function: str, data: AnyFrame, columns: Mapping[str, str]) ->
     ConfigError
         A column is missing.
     """
-    names = [name for name in column_names(data) if isinstance(name, str)]
+    names = [name for name in frames.column_names(data) if isinstance(name, str)]
     missing = [role for role, name in columns.items() if name not in names]
     if not missing or not all(isinstance(name, str) for name in columns.values()):
         return  # `Frame.read` says what is wrong with the rest
@@ -137,16 +130,16 @@ def _check_columns(function: str, data: AnyFrame, columns: Mapping[str, str]) ->
     for role in missing:
         likely = _likely(role, columns[role], [n for n in names if n not in columns.values()])
         do = advice if role == missing[0] else f'did you mean "{likely}"?' if likely else ""
-        problems.append(column_problem(column_names(data), role, columns[role], do))
+        problems.append(frames.column_problem(frames.column_names(data), role, columns[role], do))
     raise ConfigError("the frame cannot be read", list(filter(None, problems)))
 
 
-def has_likely(data: AnyFrame, columns: Mapping[str, str]) -> bool:
+def has_likely(data: frames.AnyFrame, columns: Mapping[str, str]) -> bool:
     """Return whether the frame has a column for each role, by its name or a likely one."""
     return len({*_column_by_role(data, columns).values()}) == len(columns)
 
 
-def call_for(function: str, data: AnyFrame, columns: Mapping[str, str]) -> str:
+def call_for(function: str, data: frames.AnyFrame, columns: Mapping[str, str]) -> str:
     """Return the call that reads a frame whose columns have other names, or are one role's cells.
 
     Empty where neither is likely. Columns named as roles stay beside the cells of a wide frame.
@@ -155,8 +148,8 @@ def call_for(function: str, data: AnyFrame, columns: Mapping[str, str]) -> str:
     missing = {role for role in columns if role not in column_by_role}
     if not missing:
         return f"annot.{function}(frame{_arguments(column_by_role)})"
-    names = column_names(data)
-    levels = [name for name in data.index.names if name] if kind_of(data) == "pandas" else []
+    names = frames.column_names(data)
+    levels = [name for name in data.index.names if name] if frames.kind_of(data) == "pandas" else []
     roles_named = (name for name in names if name in CANONICAL_FIELDS)
     keep = list(dict.fromkeys((*column_by_role.values(), *levels, *roles_named)))
     answer = next((role for role in ("label", "score") if role in missing), None)
@@ -165,20 +158,20 @@ def call_for(function: str, data: AnyFrame, columns: Mapping[str, str]) -> str:
     [role] = missing - {answer}
     if role == "item" and "segment" in keep:
         role = "system"  # an item is a system's output for a segment
-    if kind_of(data) == "polars":
+    if frames.kind_of(data) == "polars":
         cells = f'variable_name="{role}", value_name="{answer}"'
         reshaped = f"frame.unpivot(index={json.dumps(keep, ensure_ascii=False)}, {cells})"
     else:
-        frame = "frame.to_pandas()" if kind_of(data) == "arrow" else "frame"
+        frame = "frame.to_pandas()" if frames.kind_of(data) == "arrow" else "frame"
         frame += ".reset_index()" if levels else ""
         cells = f'var_name="{role}", value_name="{answer}"'
         reshaped = f"{frame}.melt(id_vars={json.dumps(keep, ensure_ascii=False)}, {cells})"
     return f"annot.{function}({reshaped}{_arguments(column_by_role)})"
 
 
-def _column_by_role(data: AnyFrame, columns: Mapping[str, str]) -> dict[str, str]:
+def _column_by_role(data: frames.AnyFrame, columns: Mapping[str, str]) -> dict[str, str]:
     """Return the column of each role, or the one that is likely meant; no column twice."""
-    names = [name for name in column_names(data) if isinstance(name, str)]
+    names = [name for name in frames.column_names(data) if isinstance(name, str)]
     column_by_role = {role: name for role, name in columns.items() if name in names}
     for role, name in columns.items():
         free = [one for one in names if one not in column_by_role.values()]

@@ -11,14 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.api.frames import (
-    AnyFrame,
-    Frame,
-    column_names,
-    has_values,
-    kind_of,
-    materialize,
-)
+from annot_pipeline.api import frames
+from annot_pipeline.api.frames import AnyFrame, Frame, materialize
 from annot_pipeline.errors import ConfigError, Problem, counted
 
 SHARES = {"train": 0.8, "dev": 0.1, "test": 0.1}
@@ -62,7 +56,7 @@ def split(
     parts = _parts(SHARES if shares is None else shares)
     frame = materialize(frame)
     read = Frame.read(frame, {"item": item})
-    if COLUMN in column_names(frame):
+    if COLUMN in frames.column_names(frame):
         problem = Problem("frame", f'has a column "{COLUMN}"', do="rename it")
         raise ConfigError("no split can be made", [problem])
     items = read.texts()["item"].combine_chunks().dictionary_encode()
@@ -74,7 +68,7 @@ def split(
     part = np.minimum(np.searchsorted(ends, positions, side="right"), len(parts) - 1)
     names = pa.array(list(parts)).take(pa.array(part[items.indices.to_numpy()]))
     _check_groups(frame, item, names)
-    return _with_column(frame, names)
+    return frames.with_column(frame, COLUMN, names)
 
 
 def _check_groups(frame: AnyFrame, item: str, parts: pa.Array) -> None:
@@ -86,7 +80,11 @@ def _check_groups(frame: AnyFrame, item: str, parts: pa.Array) -> None:
         One has.
     """
     for group in GROUPS:
-        if group == item or group not in column_names(frame) or not has_values(frame, group):
+        if (
+            group == item
+            or group not in frames.column_names(frame)
+            or not frames.has_values(frame, group)
+        ):
             continue
         pairs = pa.table({"group": Frame.read(frame, {group: group}).texts()[group], "part": parts})
         pairs = pairs.filter(pc.is_valid(pairs["group"])).group_by(["group", "part"]).aggregate([])
@@ -119,14 +117,3 @@ def _parts(shares: Any) -> dict[str, float]:
 def _position(text: str, salt: str) -> float:
     """Return where in [0, 1) an item falls."""
     return int.from_bytes(hashlib.sha256(f"{salt}\0{text}".encode()).digest()[:7], "big") / 2**56
-
-
-def _with_column(frame: AnyFrame, values: pa.Array) -> Any:
-    kind = kind_of(frame)
-    if kind == "pandas":
-        return frame.assign(**{COLUMN: values.to_pylist()})
-    if kind == "polars":
-        import polars
-
-        return frame.with_columns(polars.Series(COLUMN, values.to_pylist()))
-    return frame.append_column(COLUMN, values)

@@ -172,10 +172,8 @@ def diff_lines(document: Document) -> Iterator[str]:
     if not document["cells"]:
         yield "no label, probability, score, rank or verdict changed"
     summary, rows = document["summary"], document["rows"]
-    yield from table(
-        f"{document['cells']:,} cells changed", summary, SUMMARY, most=len(summary),
-        below=("by cause",),
-    )  # fmt: skip
+    title = f"{document['cells']:,} cells changed"
+    yield from table(title, summary, SUMMARY, most=len(summary), below=("by cause",))
     for name in dict.fromkeys(row["table"] for row in rows):
         cells = [row | {"why": why(row)} for row in rows if row["table"] == name]
         n = sum(

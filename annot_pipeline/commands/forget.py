@@ -23,11 +23,7 @@ from annot_pipeline.config.signature import settings_hash
 from annot_pipeline.errors import AnnotError, ConfigError, Problem, StoreError, first_of
 from annot_pipeline.gates import Decision, standing_decision
 from annot_pipeline.stages.build import STAGES, Build, Progress
-from annot_pipeline.stages.ingest.forgotten_rows import (
-    refuse_forgotten_item,
-    remaining_bytes,
-    rows_of_forgotten,
-)
+from annot_pipeline.stages.ingest import forgotten_rows
 from annot_pipeline.stages.ingest.present_exports import excluded_copies, exports_among, exports_of
 from annot_pipeline.stages.ingest.raw_names import appearance, judge_names
 from annot_pipeline.stages.shared.name_search import holds_name, is_distinctive
@@ -234,10 +230,10 @@ def _check_files(
         raise StoreError("exports that the last rollback dropped would be read", [problem])
     for number, source in enumerate(campaign.settings.sources):
         for export in exports_of(campaign, source, f"sources.{number}.path", entry):
-            remaining_bytes(campaign, source, export, people, judge)
+            forgotten_rows.remaining_bytes(campaign, source, export, people, judge)
     for number, table in enumerate(campaign.settings.items):
         for export in exports_of(campaign, table, f"items.{number}.path", entry):
-            refuse_forgotten_item(campaign, table, export, [entry], judge)
+            forgotten_rows.refuse_forgotten_item(campaign, table, export, [entry], judge)
 
 
 def _is_named_in(reason: str, judge: str, entry: Forgotten) -> bool:
@@ -260,7 +256,7 @@ def _is_in_files(campaign: LoadedCampaign, judge: str, entry: Forgotten) -> bool
         own = campaign.own_folders
         for export in find_exports(campaign.folder, source.path, where="sources", own=own):
             try:
-                names, *_ = rows_of_forgotten(campaign, source, export, [entry])
+                names, *_ = forgotten_rows.rows_of_forgotten(campaign, source, export, [entry])
             except AnnotError:  # broken, as an excluded one may be, or its rows cannot be removed
                 text = export.real.read_bytes().decode("utf-8", "replace")
                 names = {judge} if holds_name(text, [judge]) else set()

@@ -10,13 +10,7 @@ from typing import Any
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem, counted, first_of
-from annot_pipeline.methods.rankings.detectable import (
-    ALPHA,
-    POWER,
-    DesignParams,
-    design_error,
-    detectable_difference,
-)
+from annot_pipeline.methods.rankings import detectable
 from annot_pipeline.stages.rankings.score_rankings import NO_JUDGE_CONNECTS
 from annot_pipeline.stages.rankings.variance_rows import NO_OVERLAP
 from annot_pipeline.storage.queries import Queries
@@ -77,7 +71,7 @@ class PlanParams:
     segments: Sequence[int] = SEGMENTS
     per_output: Sequence[float] = PER_OUTPUT
     systems: int | None = None
-    power: float = POWER
+    power: float = detectable.POWER
     difference: float | None = None
     price: float | None = None
 
@@ -244,16 +238,16 @@ def _value(rows: Mapping[str, Any], kind: str) -> float | None:
 
 def _designs(variances: Mapping[str, float], n_systems: int, params: PlanParams) -> dict[str, Any]:
     """Return what designs find, and for each number of judges the fewest segments that find it."""
-    alphas = (ALPHA, ALPHA / (n_systems * (n_systems - 1)))
+    alphas = (detectable.ALPHA, detectable.ALPHA / (n_systems * (n_systems - 1)))
     sizes = range(2, MOST_SEGMENTS + 1)
 
     def row(judges: int, segments: int, per_output: float) -> dict[str, Any]:
         """Return one design: what it finds, alone and after Holm, and what it costs."""
-        design = DesignParams(judges, segments, per_output)
-        error, freedom = design_error(design, **variances)
+        design = detectable.DesignParams(judges, segments, per_output)
+        error, freedom = detectable.design_error(design, **variances)
         n = segments * n_systems * per_output
         uncorrected, after_holm = (
-            float(detectable_difference(error, freedom, alpha=alpha, power=params.power))
+            float(detectable.detectable_difference(error, freedom, alpha=alpha, power=params.power))
             for alpha in alphas
         )
         return asdict(design) | {

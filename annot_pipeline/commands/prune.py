@@ -16,12 +16,7 @@ from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem, StoreError, counted, first_of
 from annot_pipeline.stages.build import Progress
 from annot_pipeline.stages.ingest.present_exports import present_exports
-from annot_pipeline.storage.absent_gold import (
-    AbandonedGold,
-    abandoned_gold,
-    other_gold,
-    refuse_absent,
-)
+from annot_pipeline.storage import absent_gold
 from annot_pipeline.storage.candidates import Candidates
 from annot_pipeline.storage.catalog import write_catalog
 from annot_pipeline.storage.manifest_changes import source_digest
@@ -86,7 +81,7 @@ def prune(
     store.refuse_foreign(campaign.folder)
     releases = Releases.for_campaign(campaign)
     releases.get()  # there is something to keep
-    abandoned = abandoned_gold(campaign, releases, gone)
+    abandoned = absent_gold.abandoned_gold(campaign, releases, gone)
     if dry_run:
         document, _ = _plan(campaign, releases, keep, abandoned, progress)
         return document | {"dry_run": True}
@@ -150,7 +145,7 @@ def _plan(
     campaign: LoadedCampaign,
     releases: Releases,
     keep: int,
-    abandoned: AbandonedGold,
+    abandoned: absent_gold.AbandonedGold,
     progress: Progress,
 ) -> tuple[dict[str, Any], list[Path]]:
     """Return what stays and what goes, and the archived files that go."""
@@ -165,7 +160,7 @@ def _plan(
     go = [v for v in versions if v not in stay]
     progress("looking at what the releases that stay, and the exports, need")
     digests = SourceDigests(Store(campaign.store), campaign.settings)
-    refuse_absent(campaign, releases, abandoned)
+    absent_gold.refuse_absent(campaign, releases, abandoned)
     candidates = Candidates(campaign.store, campaign.typed)
     needing = [*map(releases.get, stay), *map(candidates.get, candidates.runs())]
     needing += _of_others(campaign, abandoned)
@@ -213,11 +208,11 @@ def _exports_of(release: Release, digests: SourceDigests) -> set[str]:
     return {sha256 for sha256 in sha256_by_name.values() if sha256}
 
 
-def _of_others(campaign: LoadedCampaign, abandoned: AbandonedGold) -> list[Release]:
+def _of_others(campaign: LoadedCampaign, abandoned: absent_gold.AbandonedGold) -> list[Release]:
     """Return releases elsewhere that this store feeds: their exports all stay."""
     golds = [
         Releases.at(location, campaign.store, store=campaign.store)
-        for location in other_gold(campaign, abandoned)
+        for location in absent_gold.other_gold(campaign, abandoned)
     ]
     return [other.get(version) for other in golds for version in other.versions()]
 

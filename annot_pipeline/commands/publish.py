@@ -20,15 +20,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from annot_pipeline.commands import release_manifest as manifests
 from annot_pipeline.commands.prune import renew_catalog, writing
-from annot_pipeline.commands.release_manifest import (
-    PAGES,
-    changes_since,
-    exports_with_fates,
-    name_gates,
-    names_in_release,
-    release_manifest,
-)
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.campaign_file import kept_text
 from annot_pipeline.config.signature import settings_hash
@@ -46,9 +39,9 @@ from annot_pipeline.gates import GateResult, standing_decision
 from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.runtime.parent import refuse_overtaken
 from annot_pipeline.stages.build import STAGES, Build, Planned, StageRun, check_one_build
-from annot_pipeline.stages.gold.compare import forgotten_judges
 from annot_pipeline.stages.ingest.metrics import ExportMetrics
 from annot_pipeline.stages.ingest.present_exports import exports_among
+from annot_pipeline.storage import tables as stored
 from annot_pipeline.storage.candidates import SHORT, Candidates, candidate_steps
 from annot_pipeline.storage.catalog import is_catalog_of
 from annot_pipeline.storage.exclusions import ALL_NOTE, exclusions
@@ -56,23 +49,10 @@ from annot_pipeline.storage.files import TEMPORARY, file_sha256, regular
 from annot_pipeline.storage.keys import derive, refuse_other_key
 from annot_pipeline.storage.manifest import written_in
 from annot_pipeline.storage.manifest_changes import new_exports, source_digest
-from annot_pipeline.storage.marked_folder import FIGURES
-from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release, Releases
 from annot_pipeline.storage.shortages import running
 from annot_pipeline.storage.source_digests import SourceDigests
-from annot_pipeline.storage.tables import (
-    StoredTable,
-    TableFile,
-    as_published,
-    damaged,
-    placed,
-    read_verified,
-    write_table,
-)
 
-READ_FOR_LINES = 2 << 20
-"""Bytes of an export that is read for the line numbers in the report; rows of others have none."""
 MOSTLY = 0.5
 """Share of the rows of an export above which it is named beside a gate that names their judges."""
 EMPTY = "nothing_used"
@@ -113,7 +93,7 @@ class _Draft:
     def __post_init__(self) -> None:
         tables = (run.result.tables for run in self.runs.values())
         self.outputs = {name: table for of_stage in tables for name, table in of_stage.items()}
-        self.exports = exports_with_fates(self.build, self.outputs, self.runs)
+        self.exports = manifests.exports_with_fates(self.build, self.outputs, self.runs)
         key = derive(self.build.key, "fingerprint")
         self.settings = settings_hash(self.build.campaign.settings, key)
         self.checks = [gate.document() for run in self.runs.values() for gate in run.gates]
@@ -123,7 +103,7 @@ class _Draft:
         build = self.build
         digests = {
             build.public_digest(export["source_sha256"]): export["source_sha256"]
-            for export in read_verified(self.outputs["exports"]).to_pylist()
+            for export in stored.read_verified(self.outputs["exports"]).to_pylist()
         }
         build.store.keep_settings(self.settings, kept_text(build.campaign.settings))
         SourceDigests(build.store, build.campaign.settings).record(digests)
@@ -142,31 +122,28 @@ class _Draft:
             The release would name judges who have pseudonyms.
         """
         from annot_pipeline.commands.release_pages import write_pages
-        from annot_pipeline.stages.ingest.archived_lines import released_lines
 
         self.build.progress(Step(f"[{len(STAGES)}/{len(STAGES)}] write the release"))
         build, parent = self.build, self.parent
         tables = _place(build, self.outputs, folder)
-        document = release_manifest(
+        document = manifests.release_manifest(
             build, self.runs, tables, self.exports, self.settings, self.version, parent
         )
         if candidate:
             document["candidate"] = candidate
         if build.decision:
             document["decision"] = build.decision.document()
-        document["changes"] = changes_since(build, folder, document, parent)
-        queries = Queries(build.campaign.settings.resources, build.campaign.spill)
-        lines = released_lines(build.campaign, document, READ_FOR_LINES)
-        names = names_in_release(build, self.outputs, tables, document)
+        document["changes"] = manifests.changes_since(build, folder, document, parent)
+        names = manifests.names_in_release(build, self.outputs, tables, document)
         may_fail = candidate is not None
-        document["checks"] = [*self.checks, *name_gates(build, names, may_fail=may_fail)]
-        figures = build.store.root / FIGURES
-        name = build.campaign.file.name
-        people = forgotten_judges(parent, build.store.root, build.key)
-        write_pages(folder, document, self.outputs, parent, queries, lines, figures, name, people)
+        document["checks"] = [*self.checks, *manifests.name_gates(build, names, may_fail=may_fail)]
+        write_pages(folder, document, build, self.outputs, parent)
         if names:
-            names.add_pages(sorted(p for p in folder.iterdir() if p.suffix in PAGES))
-            document["checks"] = [*self.checks, *name_gates(build, names, may_fail=may_fail)]
+            names.add_pages(sorted(p for p in folder.iterdir() if p.suffix in manifests.PAGES))
+            document["checks"] = [
+                *self.checks,
+                *manifests.name_gates(build, names, may_fail=may_fail),
+            ]
         self.checks = document["checks"]
         document["files"] = {name: file_sha256(path) for name, path in written_in(folder).items()}
         return document
@@ -399,7 +376,9 @@ def _nothing_new(
     build.progress(f"nothing new: {parent.version} stands{decided}")
     if not is_catalog_of(build.campaign.store, parent):
         renew_catalog(build.campaign, releases, build.progress)
-    return Publication(parent, published=False, checks=(*checks, *name_gates(build, None)))
+    return Publication(
+        parent, published=False, checks=(*checks, *manifests.name_gates(build, None))
+    )
 
 
 def _publish_if_new(draft: _Draft, releases: Releases) -> Publication:
@@ -438,7 +417,9 @@ def _is_new(draft: _Draft, parent: Release) -> bool:
     if not tables or any(len(table.files) == 1 for table in tables.values()):
         return bool(tables)
     with _temporary_folder(draft.build) as folder:  # did partitions end elsewhere?
-        planned = {name: as_published(table, Path(folder, name)) for name, table in tables.items()}
+        planned = {
+            name: stored.as_published(table, Path(folder, name)) for name, table in tables.items()
+        }
         written = draft.build.write_tables(planned)
         return any(table.sha256 != files.get(name) for name, table in written.items())
 
@@ -449,8 +430,8 @@ def _names_and_digests(sources: Sequence[Mapping[str, Any]]) -> list[tuple[str, 
 
 
 def _place(
-    build: Build, outputs: Mapping[str, StoredTable], folder: Path
-) -> dict[str, StoredTable]:
+    build: Build, outputs: Mapping[str, stored.StoredTable], folder: Path
+) -> dict[str, stored.StoredTable]:
     """Write the gold tables into the release's folder; those that no stage makes are empty.
 
     Files are written where every machine of the engine can, in the store, and copied.
@@ -460,10 +441,10 @@ def _place(
         for name in GOLD:
             path = Path(temporary, f"{name}.parquet")
             if name in outputs:
-                planned[name] = as_published(outputs[name], path)
+                planned[name] = stored.as_published(outputs[name], path)
             else:
-                write = partial(write_table, rows=GOLD[name].empty())
-                planned[name] = [(path, partial(placed, path, write))]
+                write = partial(stored.write_table, rows=GOLD[name].empty())
+                planned[name] = [(path, partial(stored.placed, path, write))]
         written = build.write_tables(planned)
         targets = {
             name: [
@@ -476,7 +457,9 @@ def _place(
             for files in targets.values():
                 deque(pool.map(_copy, *zip(*files, strict=True)), 0)
     return {
-        name: StoredTable(tuple(TableFile(path, file.sha256, file.rows) for path, file in files))
+        name: stored.StoredTable(
+            tuple(stored.TableFile(path, file.sha256, file.rows) for path, file in files)
+        )
         for name, files in targets.items()
     }
 
@@ -488,8 +471,8 @@ def _temporary_folder(build: Build) -> tempfile.TemporaryDirectory[str]:
     )
 
 
-def _copy(target: Path, file: TableFile) -> None:
+def _copy(target: Path, file: stored.TableFile) -> None:
     target.parent.mkdir(exist_ok=True)
     shutil.copyfile(regular(file.path), target)
     if file_sha256(target) != file.sha256:
-        raise damaged(file)
+        raise stored.damaged(file)

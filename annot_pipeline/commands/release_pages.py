@@ -11,44 +11,34 @@ from typing import Any
 
 import pyarrow as pa
 
+from annot_pipeline.report import report
 from annot_pipeline.report.croissant import croissant
 from annot_pipeline.report.data_card import data_card
 from annot_pipeline.report.figures.remembered import remembering
 from annot_pipeline.report.release_figures import drawn_judges
 from annot_pipeline.report.render import render_html
-from annot_pipeline.report.report import (
-    COMPARED,
-    COUNTED,
-    DRAWN,
-    INTERNAL,
-    MOST_CHANGES,
-    QUERIED,
-    report_html,
-)
-from annot_pipeline.report.report import TABLES as REPORTED
-from annot_pipeline.stages.ingest.archived_lines import FindLines
+from annot_pipeline.stages.build import Build
+from annot_pipeline.stages.gold.compare import forgotten_judges
+from annot_pipeline.stages.ingest.archived_lines import FindLines, released_lines
 from annot_pipeline.storage.files import canonical_json
 from annot_pipeline.storage.manifest import stored_table
+from annot_pipeline.storage.marked_folder import FIGURES
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release
 from annot_pipeline.storage.tables import StoredTable, read_groups, read_table, verify_table
 
-READ = (
-    "items", "judge_confusion", "judgments", "label_distributions", "labels", "lineage", "scores",
-)  # fmt: skip
+READ = "items judge_confusion judgments label_distributions labels lineage scores"
 """Gold tables that the report's queries read."""
+READ_FOR_LINES = 2 << 20
+"""Bytes of an export that is read for the line numbers in the report; rows of others have none."""
 
 
 def write_pages(
     folder: Path,
     document: Mapping[str, Any],
+    build: Build,
     outputs: Mapping[str, StoredTable],
     parent: Release | None,
-    queries: Queries,
-    lines: FindLines,
-    figures: Path,
-    campaign_file: str,
-    forgotten: Sequence[str],
 ) -> None:
     """Write data card, report and description into a new release's folder, which has its tables.
 
@@ -56,36 +46,26 @@ def write_pages(
     ----------
     folder, document
         The release; its manifest, without ``files``.
-    outputs
-        All tables of the build.
+    build, outputs
+        What it was made by, and all tables.
     parent
-        The release before.
-    queries
-        Those that run here.
-    lines
-        Finds the line numbers of rows of exports.
-    figures
-        Folder of figures that are drawn again where their values have changed.
-    campaign_file
-        Its name without folders, for the commands of the report.
-    forgotten
-        Judges of the parent who are forgotten people: no page names them.
+        The release before; no page names its judges who are forgotten people.
     """
+    campaign = build.campaign
+    queries = Queries(campaign.settings.resources, campaign.spill)
+    lines = released_lines(campaign, document, READ_FOR_LINES)
+    forgotten = forgotten_judges(parent, build.store.root, build.key)
     stored_tables = {table["name"]: stored_table(folder, table) for table in document["tables"]}
     gold = reported_tables(stored_tables, queries)
     gold["doubtful_answers"] = _with_lines(gold["doubtful_answers"], lines)
     (folder / "README.md").write_text(data_card(document, gold), encoding="utf-8")
     (folder / "croissant.json").write_bytes(canonical_json(croissant(document)))
-    with remembering(figures):
-        report = report_html(
-            document,
-            gold,
-            drawn_tables(outputs, gold, queries),
-            _parent_tables(parent, stored_tables, document, queries, forgotten),
-            parent.manifest if parent else None,
-            campaign_file,
-        )
-    (folder / "report.html").write_text(report, encoding="utf-8")
+    with remembering(build.store.root / FIGURES):
+        drawn = drawn_tables(outputs, gold, queries)
+        before = _parent_tables(parent, stored_tables, document, queries, forgotten)
+        manifest = parent.manifest if parent else None
+        html = report.report_html(document, gold, drawn, before, manifest, campaign.file.name)
+    (folder / "report.html").write_text(html, encoding="utf-8")
 
 
 def write_restored_pages(
@@ -99,19 +79,22 @@ def write_restored_pages(
     card = data_card(document, reported_tables(tables, queries))
     (folder / "README.md").write_text(card, encoding="utf-8")
     (folder / "croissant.json").write_bytes(canonical_json(croissant(document)))
-    report = old.file("report.html").read_text(encoding="utf-8")
+    html = old.file("report.html").read_text(encoding="utf-8")
     note = render_html("decision.html", {"manifest": document})
-    report = report.replace("<header>", f"<header>{note}", 1)
-    (folder / "report.html").write_text(report, encoding="utf-8")
+    html = html.replace("<header>", f"<header>{note}", 1)
+    (folder / "report.html").write_text(html, encoding="utf-8")
 
 
 def reported_tables(
     stored_tables: Mapping[str, StoredTable], queries: Queries
 ) -> dict[str, pa.Table]:
     """Return the gold tables for the pages: large ones only as counts, and rows to draw."""
-    read = {name: read_table(stored_tables[name]) for name in REPORTED}
-    read |= {name: _count_rows(stored_tables[name], columns) for name, columns in COUNTED.items()}
-    return read | query_tables(QUERIED, {name: stored_tables[name] for name in READ}, queries)
+    read = {name: read_table(stored_tables[name]) for name in report.TABLES}
+    counted = report.COUNTED.items()
+    read |= {name: _count_rows(stored_tables[name], columns) for name, columns in counted}
+    return read | query_tables(
+        report.QUERIED, {name: stored_tables[name] for name in READ.split()}, queries
+    )
 
 
 def _with_lines(answers: pa.Table, find: FindLines) -> pa.Table:
@@ -126,10 +109,11 @@ def drawn_tables(
     outputs: Mapping[str, StoredTable], gold: Mapping[str, pa.Table], queries: Queries
 ) -> dict[str, pa.Table]:
     """Return the tables that the report draws, from the outputs of stages."""
-    tables = {name: read_table(verify_table(outputs[name])) for name in INTERNAL}
+    tables = {name: read_table(verify_table(outputs[name])) for name in report.INTERNAL}
     queried = ("comparisons", "control_pairs", "segment_ranks")
     inputs = {name: verify_table(outputs[name]) for name in queried}
-    parameters_by_name = DRAWN | {"control_differences": {"judges": drawn_judges(gold["judges"])}}
+    judges = drawn_judges(gold["judges"])
+    parameters_by_name = report.DRAWN | {"control_differences": {"judges": judges}}
     return tables | query_tables(parameters_by_name, inputs, queries)
 
 
@@ -166,7 +150,8 @@ def _parent_tables(
     """Return tables of the parent that the report compares with, and the labels that differ."""
     if parent is None:
         return None
-    tables = {name: read_table(parent.stored(name), columns) for name, columns in COMPARED.items()}
+    compared = report.COMPARED.items()
+    tables = {name: read_table(parent.stored(name), columns) for name, columns in compared}
     inputs = {
         f"{age}_{name}": table
         for name in ("labels", "judgments")
@@ -174,5 +159,5 @@ def _parent_tables(
     }
     inputs["new_lineage"] = stored_tables["lineage"]
     other_names = (document["changes"] or {}).get("judges_have_other_names", False)
-    parameters = {**MOST_CHANGES, "same_names": not other_names, "forgotten": forgotten}
+    parameters = {**report.MOST_CHANGES, "same_names": not other_names, "forgotten": forgotten}
     return tables | {"label_changes": queries.table("report/label_changes", inputs, parameters)}

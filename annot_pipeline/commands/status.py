@@ -13,11 +13,7 @@ from annot_pipeline.contracts import VERDICTS
 from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.gates import GATES, standing_decision, without_diff
 from annot_pipeline.stages.build import Build
-from annot_pipeline.stages.ingest.present_exports import (
-    excluded_exports,
-    exports_among,
-    unread_files,
-)
+from annot_pipeline.stages.ingest import present_exports
 from annot_pipeline.stages.last_build import failed_build_advice, failing_gates
 from annot_pipeline.storage.candidates import Candidates, candidate_steps
 from annot_pipeline.storage.exclusions import exclusions
@@ -57,9 +53,9 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
     candidates = {row["run"]: row["bytes"] for row in Candidates(campaign.store).listed()}
     shown = candidate.manifest["candidate"]["run"] if candidate else ""
     dropped = (manifest or {}).get("dropped")
-    dropped = exports_among(campaign, dropped) if dropped and not missing else {}
+    dropped = present_exports.exports_among(campaign, dropped) if dropped and not missing else {}
     because = ((release and release.manifest.get("decision")) or {}).get("because", "...")
-    excluded, unused = excluded_exports(campaign, manifest)
+    excluded, unused = present_exports.excluded_exports(campaign, manifest)
     return {
         "campaign": campaign.settings.campaign,
         "release": release
@@ -77,7 +73,7 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
         "unpointed": lying,
         "rolled_back": _problem(releases.rolled_back()),
         "arrived": arrived, "exports_not_compared": exports.not_compared,
-        "unread": [build.mask_text(text) for text in unread_files(campaign)],
+        "unread": [build.mask_text(text) for text in present_exports.unread_files(campaign)],
         "settings_changed": changed, "changed_settings": settings,
         "not_compared": missing and {"what": missing.what, "do": missing.do},
         "last_build": build.store.last_outcome(),

@@ -15,17 +15,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.comparisons.comparison_graphs import (
     comparison_graphs,
     majority_outcomes,
 )
-from annot_pipeline.report.figures import (
-    effort_saved_svg,
-    seconds_by_length_svg,
-    segment_graph_svg,
-    win_matrix_svg,
-)
+from annot_pipeline.report import figures
+from annot_pipeline.report.contents import rows_where
 from annot_pipeline.report.release_figures import MOST_SYSTEMS, Drawn, first_tasks, headline_ranking
 from annot_pipeline.runtime.indexing import index, index_pairs
 
@@ -52,12 +47,8 @@ def segment_figures(outputs: pa.Table, comparisons: pa.Table) -> list[Drawn]:
     drawings = []
     for task, of_task in groupby(outputs.to_pylist(), itemgetter("task")):
         for segment, rows in groupby(of_task, itemgetter("segment")):
-            of_segment = pc.and_(
-                pc.equal(comparisons["task"].cast(TEXT), task),
-                pc.equal(comparisons["segment"].cast(TEXT), segment),
-            )
-            svg = _graph_svg(list(rows), comparisons.filter(of_segment), segment)
-            if svg:
+            of_segment = rows_where(comparisons, task=task, segment=segment)
+            if svg := _graph_svg(list(rows), of_segment, segment):
                 drawings.append(Drawn(f"A segment's graph, {task}", svg))
                 break
     return drawings
@@ -77,10 +68,7 @@ def _graph_svg(outputs: list[dict[str, Any]], rows: pa.Table, segment: str) -> s
     )
     outcome = rows["outcome"].to_numpy().astype(np.int64)
     pooled = majority_outcomes(whole, first, second, outcome)
-    every = [
-        *zip(*(part.tolist() for part in pooled), strict=True),
-        *_ties_of_equal_outputs(outputs),
-    ]
+    every = [*zip(*(part.tolist() for part in pooled), strict=True), *_ties_of_equals(outputs)]
     edges = np.array(every, np.int64).reshape(-1, 3).T
     part = comparison_graphs(whole, *edges).part
     graphs = comparison_graphs(part, *edges)  # ranks hold within a part
@@ -93,13 +81,13 @@ def _graph_svg(outputs: list[dict[str, Any]], rows: pa.Table, segment: str) -> s
         == pairs_of_components.first.size
     ):
         return None
-    return segment_graph_svg(
+    return figures.segment_graph_svg(
         [row["system"] or row["item"] for row in outputs],
         every, graphs.component, graphs.dominance, graphs.rank, segment=segment,
     )  # fmt: skip
 
 
-def _ties_of_equal_outputs(outputs: list[dict[str, Any]]) -> Iterator[tuple[int, int, int]]:
+def _ties_of_equals(outputs: list[dict[str, Any]]) -> Iterator[tuple[int, int, int]]:
     """Yield ties of outputs that differ in casing alone, which nobody was asked about."""
     for a, b in combinations(range(len(outputs)), 2):
         was_compared = outputs[a]["n_comparisons"] and outputs[b]["n_comparisons"]
@@ -136,7 +124,9 @@ def win_figures(outcomes: pa.Table, rankings: pa.Table) -> list[Drawn]:
             tied = (outcome == 0) & (row >= 0) & (column >= 0) & (row != column)
             np.add.at(ties, (row[tied], column[tied]), n[tied])
         more = f", the first {len(order)}" if len(ranked) > len(order) else ""
-        drawings.append(Drawn(f"Share of wins, {task}{more}", win_matrix_svg(order, wins, ties)))
+        drawings.append(
+            Drawn(f"Share of wins, {task}{more}", figures.win_matrix_svg(order, wins, ties))
+        )
     return drawings
 
 
@@ -151,7 +141,7 @@ def effort_figures(adequacy: Mapping[str, Row]) -> list[Drawn]:
     return [
         Drawn(
             f"Questions of adequacy saved, {task}",
-            effort_saved_svg(
+            figures.effort_saved_svg(
                 {
                     "outputs": effort["n_outputs"],
                     "collapsed": effort["n_outputs"] - effort["n_vertices"],
@@ -184,7 +174,7 @@ def time_figures(times: pa.Table) -> list[Drawn]:
         cells = [[at.get((unit, n)) for n in words] for unit in units]
         seconds = [[c["mean_per_word_without_breaks"] if c else None for c in row] for row in cells]
         counts = [[c["n"] - c["n_breaks"] if c else 0 for c in row] for row in cells]
-        svg = seconds_by_length_svg(
+        svg = figures.seconds_by_length_svg(
             words, [f"one {unit}" for unit in units],
             np.array(seconds, np.float64), np.array(counts),
             y_label="mean seconds per word of the source, without breaks",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import pyarrow as pa
@@ -245,9 +245,10 @@ def plain(table: pa.Table) -> pa.Table:
     ))  # fmt: skip
 
 
-def of_task(table: pa.Table, task: str) -> pa.Table:
-    """Return the rows of a task."""
-    return table.filter(pc.equal(table["task"].cast(TEXT), task))
+def rows_where(table: pa.Table, **texts: str) -> pa.Table:
+    """Return the rows that have these texts in these columns."""
+    masks = (pc.equal(table[name].cast(TEXT), text) for name, text in texts.items())
+    return table.filter(reduce(pc.and_, masks))
 
 
 def count_tasks(table: pa.Table) -> int:
@@ -262,5 +263,5 @@ def of_every_task(table: pa.Table, most: int) -> pa.Table:
     quota = max(most // max(len(tasks), 1), 1)
     if table.num_rows <= most:
         return table
-    first_rows = [of_task(table, task).slice(0, quota) for task in tasks[:most]]
+    first_rows = [rows_where(table, task=task).slice(0, quota) for task in tasks[:most]]
     return pa.concat_tables(first_rows)

@@ -21,15 +21,10 @@ from annot_pipeline.config.sections import SCREENINGS, TESTS_WITH_CONTRAST
 from annot_pipeline.contracts import GOLD, TEXT, VERDICTS, share_text
 from annot_pipeline.errors import first_of, printable
 from annot_pipeline.gates.gate import statement
+from annot_pipeline.report import release_figures
 from annot_pipeline.report.accuracy import accuracies
 from annot_pipeline.report.citation import bibtex, citation, described, question, title
 from annot_pipeline.report.markdown import Marked, escape, paragraphs
-from annot_pipeline.report.release_figures import (
-    COMPONENTS,
-    best_systems,
-    detectable_differences,
-    most_frequent_reason,
-)
 from annot_pipeline.report.render import render_markdown
 from annot_pipeline.storage.manifest_changes import source_digest
 
@@ -39,9 +34,8 @@ MINOR = re.compile(r"_unfiltered|_collapsed|difference|percent_agreement_(raw|z)
 MAIN = ("labels", "scores", "system_rankings", "segment_ranks", "lineage")
 """The table that is read where none is named: the first of these with rows."""
 
-SIZES = ((10**3, "n<1K"), (10**4, "1K<n<10K"), (10**5, "10K<n<100K"), (10**6, "100K<n<1M"),
-         (10**7, "1M<n<10M"))  # fmt: skip
-LARGEST = "10M<n<100M"
+SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M")
+"""By the power of ten that the number of rows is below, from a thousand on."""
 LICENSE_ID = re.compile(r"[A-Za-z0-9]+([.+-][A-Za-z0-9.]++)*+\+?")
 
 Manifest = Mapping[str, Any]
@@ -324,7 +318,7 @@ def _license(license_: str | None) -> dict[str, str]:
 
 
 def _size(rows: int) -> str:
-    return next((name for limit, name in SIZES if rows < limit), LARGEST)
+    return next((name for power, name in enumerate(SIZES, 3) if rows < 10**power), SIZES[-1])
 
 
 def _data_files(table: Mapping[str, Any]) -> str:
@@ -342,7 +336,7 @@ def rankings(gold: Mapping[str, pa.Table]) -> dict[str, Any]:
     return {
         "rankings": [*_ranking_rows(ordered, gold["variance"], has_components=has_components)],
         "has_components": has_components,
-        "components": COMPONENTS,
+        "components": release_figures.COMPONENTS,
     }
 
 
@@ -350,11 +344,11 @@ def _ranking_rows(
     ordered: Sequence[Mapping[str, Any]], variance: pa.Table, *, has_components: bool
 ) -> Iterator[tuple[Any, ...]]:
     """Yield the cells of each task and component."""
-    detectable = detectable_differences(variance)
+    detectable = release_figures.detectable_differences(variance)
     for (task, component), group in groupby(ordered, lambda row: (row["task"], row["component"])):
         members = [dict(row) for row in group]
         ranked = [row for row in members if row["rank"] is not None]
-        best = best_systems(ranked)[0] if ranked else []
+        best = release_figures.best_systems(ranked)[0] if ranked else []
         first = [row["system"] for row in members if row["cluster"] == 1]
         gap, limit = detectable.get(task, (None, ""))
         difference = (
@@ -363,6 +357,6 @@ def _ranking_rows(
         yield (
             task, members[0]["method"], len(members), sum(row["wins"] or 0 for row in members),
             *(Marked(escape(first_of(names))) if names else None for names in (best, first)),
-            difference, Marked(escape(most_frequent_reason(members) or "")),
+            difference, Marked(escape(release_figures.most_frequent_reason(members) or "")),
             *[component] * has_components,
         )  # fmt: skip

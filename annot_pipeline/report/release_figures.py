@@ -21,7 +21,7 @@ from annot_pipeline.contracts import TEXT
 from annot_pipeline.errors import counted
 from annot_pipeline.methods.labels.reliability import reliability
 from annot_pipeline.report import figures
-from annot_pipeline.report.contents import of_task
+from annot_pipeline.report.contents import rows_where
 
 MOST_TASKS = 6
 """Tasks whose figures are drawn; all of them are in the tables."""
@@ -65,15 +65,11 @@ def judge_figures(judges: pa.Table, alpha: float) -> list[Drawn]:
         Level of judge control.
     """
     tested = [row for row in _once_a_judge(judges) if row["verdict"] != "untested"]
-    required_columns = ("p_value", "seconds_per_judgment")
-    if not all(any(row[name] is not None for row in tested) for name in required_columns):
+    seconds, p_values = (_numbers(tested, name) for name in ("seconds_per_judgment", "p_value"))
+    if np.isnan(seconds).all() or np.isnan(p_values).all():
         return []
-    svg = figures.p_against_seconds_svg(
-        _numbers(tested, "seconds_per_judgment"),
-        _numbers(tested, "p_value"),
-        [row["verdict"] for row in tested],
-        alpha,
-    )
+    verdicts = [row["verdict"] for row in tested]
+    svg = figures.p_against_seconds_svg(seconds, p_values, verdicts, alpha)
     return [Drawn("p against seconds a judgment", svg, f"{len(tested):,} judges")]
 
 
@@ -152,20 +148,14 @@ def reliability_figures(known_labels: pa.Table) -> list[Drawn]:
 
 def prevalence_figures(prevalence: pa.Table) -> list[Drawn]:
     """Return the prevalence of each task's classes, by the model and by votes."""
-    return [
-        Drawn(
-            f"Prevalence, {task}",
-            figures.prevalence_svg(
-                [row["label"] for row in rows],
-                _numbers(rows, "prevalence"),
-                _numbers(rows, "vote_share"),
-                _numbers(rows, "plurality_frequency"),
-            ),
-            f"{len(rows):,} classes",
-        )
-        for task, classes in first_tasks(prevalence, end=FEW_TASKS)
-        for rows in [sorted(classes.to_pylist(), key=lambda row: row["label_order"])]
-    ]
+    drawings = []
+    names = ("prevalence", "vote_share", "plurality_frequency")
+    for task, classes in first_tasks(prevalence, end=FEW_TASKS):
+        rows = classes.sort_by("label_order").to_pylist()
+        shares = (_numbers(rows, name) for name in names)
+        svg = figures.prevalence_svg([row["label"] for row in rows], *shares)
+        drawings.append(Drawn(f"Prevalence, {task}", svg, f"{len(rows):,} classes"))
+    return drawings
 
 
 def confusion_figures(
@@ -187,12 +177,12 @@ def confusion_figures(
     drawings = []
     tasks = pc.unique(confusion["task"].cast(TEXT)).to_pylist()
     for task in _most_doubted(tasks, n_doubted)[:MOST_CONFUSED]:
-        labels = of_task(prevalence, task).sort_by("label_order")["label"].to_pylist()
-        scored = [r for r in of_task(judges, task).to_pylist() if r["accuracy"] is not None]
+        labels = rows_where(prevalence, task=task).sort_by("label_order")["label"].to_pylist()
+        scored = [r for r in rows_where(judges, task=task).to_pylist() if r["accuracy"] is not None]
         scored.sort(key=lambda row: (-row["n_judgments"], row["judge"]))
         names = [row["judge"] for row in scored[:MOST_JUDGES]]
         matrices = np.full((len(names), len(labels), len(labels)), np.nan)
-        for row in of_task(confusion, task).to_pylist():
+        for row in rows_where(confusion, task=task).to_pylist():
             if row["judge"] in names:
                 cell = labels.index(row["true_label"]), labels.index(row["observed_label"])
                 matrices[names.index(row["judge"]), *cell] = row["probability"]
@@ -254,13 +244,14 @@ def ranking_figures(
             more = len(rows) > len(ranked)
             left_out = f": the first {len(ranked)} of {len(rows):,}" if more else ""
             behind = differences_to_first(ranked, comparisons) if comparisons else []
-            drawn = behind or ranked
+            names, why = [row["system"] for row in ranked], most_frequent_reason(ranked)
+            values = (_numbers(behind or ranked, name) for name in ("score", "ci_low", "ci_high"))
+            score, low, high = values
+            tied = [row["rank_low"] == 1 for row in ranked] if behind else ()
+            cluster = _numbers(ranked, "cluster")
             svg = figures.ranking_svg(
-                [row["system"] for row in ranked], _numbers(drawn, "score"),
-                _numbers(drawn, "ci_low"), _numbers(drawn, "ci_high"), _numbers(ranked, "cluster"),
-                method, why_no_intervals=most_frequent_reason(ranked),
-                tied=[row["rank_low"] == 1 for row in ranked] if behind else (), unit=unit,
-            )  # fmt: skip
+                names, score, low, high, cluster, method, why_no_intervals=why, tied=tied, unit=unit
+            )
             shown = f"{f'{unit}, ' * bool(unit)}{counted(len(rows), 'system')}"
             drawings.append(Drawn(f"Ranking by {method}, {task}{part}{left_out}", svg, shown))
     return drawings
@@ -283,11 +274,8 @@ def differences_to_first(ranked: Sequence[Row], comparisons: pa.Table) -> list[R
         ``reason`` where there is no interval; empty where no other system has one.
     """
     first = ranked[0]
-    chosen = pc.and_(
-        pc.and_(pc.equal(comparisons["task"].cast(TEXT), first["task"]), comparisons["headline"]),
-        pc.equal(comparisons["system_b"].cast(TEXT), first["system"]),
-    )
-    by_system = {row["system_a"]: row for row in comparisons.filter(chosen).to_pylist()}
+    others = rows_where(comparisons, task=first["task"], system_b=first["system"])
+    by_system = {row["system_a"]: row for row in others.filter(others["headline"]).to_pylist()}
     rows = [by_system.get(row["system"], {}) for row in ranked]
     if not any(row.get("ci_low") is not None for row in rows):
         return []
@@ -314,7 +302,7 @@ def comparison_figures(comparisons: pa.Table, alpha: float, rankings: pa.Table) 
         ranked = [row for part in headline_ranking(rankings, task) for row in part][:MOST_SYSTEMS]
         method = ranked[0]["method"] if ranked else ""
         systems = [row["system"] for row in ranked]
-        of_method = rows.filter(pc.equal(rows["method"].cast(TEXT), method)).to_pylist()
+        of_method = rows_where(rows, method=method).to_pylist()
         if not of_method:
             continue
         position = {name: n for n, name in enumerate(systems)}
@@ -345,15 +333,8 @@ def _once_a_judge(judges: pa.Table) -> list[Row]:
 
 
 def _differences(pairs: pa.Table, judge: str, control: str) -> np.ndarray:
-    rows = pairs.filter(
-        pc.and_(
-            pc.and_(
-                pc.equal(pairs["judge_id"].cast(TEXT), judge),
-                pc.equal(pairs["control"].cast(TEXT), control),
-            ),
-            pc.is_null(pairs["reason"]),
-        )
-    )
+    rows = rows_where(pairs, judge_id=judge, control=control)
+    rows = rows.filter(pc.is_null(rows["reason"]))
     differences: np.ndarray = rows["ordinary_score"].to_numpy() - rows["score"].to_numpy()
     return differences
 
@@ -363,7 +344,7 @@ def first_tasks(
 ) -> Iterator[tuple[str, pa.Table]]:
     """Yield the first tasks of a table, or others by place, with their rows."""
     for task in sorted(pc.unique(table["task"].cast(TEXT)).to_pylist())[start:end]:
-        yield task, table.filter(pc.equal(table["task"].cast(TEXT), task))
+        yield task, rows_where(table, task=task)
 
 
 def headline_ranking(rankings: pa.Table, task: str) -> list[list[Row]]:
@@ -371,8 +352,8 @@ def headline_ranking(rankings: pa.Table, task: str) -> list[list[Row]]:
 
     One component where all is connected, none where the headline ranks no system.
     """
-    is_shown = pc.and_(pc.equal(rankings["task"].cast(TEXT), task), rankings["headline"])
-    rows = rankings.filter(pc.and_(is_shown, rankings["rank"].is_valid())).to_pylist()
+    of_task = rows_where(rankings, task=task)
+    rows = of_task.filter(pc.and_(of_task["headline"], of_task["rank"].is_valid())).to_pylist()
     components: dict[int, list[Row]] = {}
     for row in sorted(rows, key=lambda r: (r["component"] or 0, r["rank"], r["system"])):
         components.setdefault(row["component"] or 0, []).append(row)

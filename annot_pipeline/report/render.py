@@ -70,22 +70,24 @@ class Column(NamedTuple):
     tip: str = ""
 
 
-def column(description: str | Sequence[str]) -> Column:
+Description = str | Sequence[str]
+"""Of a column: its name, or name, kind and tip."""
+
+
+def column(description: Description) -> Column:
     """Return a column from its name, or from name, kind and tip."""
     return Column(description) if isinstance(description, str) else Column(*description)
 
 
 def by_field(
-    columns: Mapping[str, str | Sequence[str]], rows: Sequence[Mapping[str, Any]]
-) -> tuple[list[str | Sequence[str]], list[list[Any]]]:
+    columns: Mapping[str, Description], rows: Sequence[Mapping[str, Any]]
+) -> tuple[list[Description], list[list[Any]]]:
     """Return columns, which are declared by field, and the cells of rows in their order."""
     return [*columns.values()], [[row[field] for field in columns] for row in rows]
 
 
 def filled(
-    columns: Sequence[str | Sequence[str]],
-    rows: Sequence[Sequence[Any]],
-    always: Sequence[int] = (),
+    columns: Sequence[Description], rows: Sequence[Sequence[Any]], always: Sequence[int] = ()
 ) -> tuple[list[Column], list[list[Any]]]:
     """Return columns and rows without the columns that have no value in any row.
 
@@ -238,9 +240,8 @@ def _pages() -> Environment:
 @cache
 def _cards() -> Environment:
     environment = _environment(markdown.written)
-    environment.filters |= {
-        "cell": markdown.cell, "counted": counted, "first_of": first_of, "raw": Markup,
-    }  # fmt: skip
+    filters = {"cell": markdown.cell, "counted": counted, "first_of": first_of, "raw": Markup}
+    environment.filters |= filters
     environment.globals["most_rows"] = markdown.MOST_ROWS
     return environment
 

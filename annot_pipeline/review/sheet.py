@@ -98,10 +98,7 @@ def matching(rows: Iterator[Found], batch: int) -> NextRow:
 FORMULA = re.compile(r"(^|[;|\t\r\n])(?=[\s\"]{0,99}[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r])")
 """Where a cell, split where some locales split cells, would start as a formula does."""
 
-COLUMNS = (
-    "export", "row", "line", "worker", "hit", "native_id", "status", "recommendation", "verdict",
-    "reason",
-)  # fmt: skip
+COLUMNS = "export row line worker hit native_id status recommendation verdict reason"
 FIGURES = (
     "p_value", "effect", "effect_low", "effect_high", "required_effect", "power", "n_pairs",
     "n_needed", "mean_ordinary", "mean_good_reference", "mean_bad_reference",
@@ -114,7 +111,7 @@ def write_sheet(path: Path, assignments: list[Assignment]) -> None:
     """Write one row per assignment, the most doubtful first."""
     with private(path, "utf-8", "backslashreplace") as file:
         sheet = csv.writer(file, lineterminator="\n")
-        sheet.writerow((*COLUMNS, *FIGURES, "n_judgments", "n_rejected_records"))
+        sheet.writerow((*COLUMNS.split(), *FIGURES, "n_judgments", "n_rejected_records"))
         for a in sorted(assignments, key=lambda a: a.doubt):
             who = [a.export, a.row, a.line, a.worker, a.hit, a.native_id, a.status]
             what = [a.recommendation, ", ".join(a.verdicts), a.reason]

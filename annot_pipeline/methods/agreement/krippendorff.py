@@ -31,15 +31,7 @@ import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array
 
 from annot_pipeline.arrays import Codes, Floats
-from annot_pipeline.methods.numerics.bootstrap import (
-    Counts,
-    Estimate,
-    ItemResamples,
-    Rng,
-    replicate_counts,
-    weighted,
-    weighted_cells,
-)
+from annot_pipeline.methods.numerics import bootstrap
 from annot_pipeline.methods.numerics.distinct import renumbered, renumbered_values
 from annot_pipeline.methods.numerics.moments import means, sums
 from annot_pipeline.methods.numerics.whole_numbers import WholeMatrix, WholeNumbers
@@ -102,7 +94,7 @@ class RatingTable:
         agreeing = squares @ np.ones(n_codes) - n
         return cls(n, agreeing, WholeMatrix.from_sparse(by_unit.T.tocsr()), by_unit)
 
-    def code_counts(self, times: Counts) -> Floats:
+    def code_counts(self, times: bootstrap.Counts) -> Floats:
         """Count ratings of drawn units ``(n_units, n_rounds)`` by code, ``(n_codes, n_rounds)``."""
         return (self.by_code @ WholeNumbers.from_array(times)).astype(np.float64)
 
@@ -114,7 +106,7 @@ def krippendorff_alpha(
     n_units: int,
     metric: Metric,
     rounds: int = 0,
-    rng: Rng | None = None,
+    rng: bootstrap.Rng | None = None,
     most_ratio_values: int = MOST_RATIO_VALUES,
     pairs_at_once: int = PAIRS_AT_ONCE,
 ) -> Alpha:
@@ -160,13 +152,13 @@ def krippendorff_alpha(
     m = int(units.max()) + 1 if units.size else 0
     domain, codes = renumbered_values(values)
     table = RatingTable.from_ratings(units, codes, n_units=m, n_codes=domain.size)
-    resamples = ItemResamples.draw(m, rounds, 0 if rng is None else rng)
-    estimate = Estimate(float("nan"), float("nan"), float("nan"))
+    resamples = bootstrap.ItemResamples.draw(m, rounds, 0 if rng is None else rng)
+    estimate = bootstrap.Estimate(float("nan"), float("nan"), float("nan"))
     if m and (metric != "ratio" or domain.size <= most_ratio_values):
         statistic = _statistic(table, domain, metric, pairs_at_once)
         n_floats = 5 * m + (5 * domain.size if metric != "interval" else 0)
-        estimate = Estimate.from_replicates(
-            replicate_counts(statistic, resamples, floats_per_round=n_floats)[0]
+        estimate = bootstrap.Estimate.from_replicates(
+            bootstrap.replicate_counts(statistic, resamples, floats_per_round=n_floats)[0]
         )
     return Alpha(estimate.value, estimate.ci_low, estimate.ci_high, m, values.size)
 
@@ -225,7 +217,7 @@ def ordinal_within(table: RatingTable, weights: Floats, code_counts: Floats) -> 
         disagreement -= total
         return disagreement
 
-    return weighted_cells(spread, weights, scale=2 / (table.n - 1))
+    return bootstrap.weighted_cells(spread, weights, scale=2 / (table.n - 1))
 
 
 def ordinal_alpha(within: Floats, code_counts: Floats) -> Floats:
@@ -243,14 +235,14 @@ def _mid_ranks(code_counts: Floats) -> Floats:
 
 def _statistic(
     table: RatingTable, domain: Floats, metric: Metric, pairs_at_once: int
-) -> Callable[[Counts], Floats]:
+) -> Callable[[bootstrap.Counts], Floats]:
     if metric == "interval":
         return partial(_interval_alpha, _moments(table, domain))
     if metric == "ratio":
         within = ratio_within(table, domain, pairs_at_once=pairs_at_once)
         return partial(_ratio_alpha, table, domain, within, pairs_at_once)
 
-    def alpha(times: Counts) -> Floats:
+    def alpha(times: bootstrap.Counts) -> Floats:
         weights, counts = times.astype(np.float64), table.code_counts(times)
         if metric == "nominal":
             alphas = nominal_alpha(nominal_within(table, weights), counts)
@@ -283,7 +275,7 @@ def _moments(table: RatingTable, domain: Floats) -> _Moments:
     return _Moments(table.n, mean, squares, low, high)
 
 
-def _interval_alpha(moments: _Moments, times: Counts) -> Floats:
+def _interval_alpha(moments: _Moments, times: bootstrap.Counts) -> Floats:
     weights = times.astype(np.float64)
     n = _total(moments.n, weights)
     mean = _total(moments.n * moments.mean, weights) / n
@@ -295,13 +287,13 @@ def _interval_alpha(moments: _Moments, times: Counts) -> Floats:
         squares += moments.squares[units, None]
         return squares
 
-    total = weighted_cells(about, weights)
+    total = bootstrap.weighted_cells(about, weights)
     total[_are_alike(moments, weights)] = 0  # rounding of the mean is no disagreement
     observed = _total(2 * moments.n * moments.squares / (moments.n - 1), weights)
     return _alpha(observed, 2 * n * total, n)[None, :]
 
 
-def interval_sums(units: Codes, values: Floats, times: Counts, *, n_units: int) -> Floats:
+def interval_sums(units: Codes, values: Floats, times: bootstrap.Counts, *, n_units: int) -> Floats:
     """Return the sums that some units add to interval alpha, by resample: ``(5, n_rounds)``.
 
     Values, their means and squares of these about 0, squares about the means, disagreement.
@@ -344,7 +336,7 @@ def _are_alike(moments: _Moments, weights: Floats) -> npt.NDArray[np.bool_]:
 
 
 def _ratio_alpha(
-    table: RatingTable, domain: Floats, within: Floats, pairs_at_once: int, times: Counts
+    table: RatingTable, domain: Floats, within: Floats, pairs_at_once: int, times: bootstrap.Counts
 ) -> Floats:
     observed, counts = _total(within, times.astype(np.float64)), table.code_counts(times)
     return ratio_alpha(observed, counts, domain, pairs_at_once=pairs_at_once)[None, :]
@@ -536,19 +528,19 @@ class ScoreUnits:
         """Work arrays of one resample."""
         return 5 * (self.n_units + self.n_values)
 
-    def sums(self, times: Counts) -> Floats:
+    def sums(self, times: bootstrap.Counts) -> Floats:
         """Return sums over units that are drawn ``(n_units, n_rounds)``.
 
         Rows as `INTERVAL_SUMS` says.
         """
         interval = interval_sums(self.units, self.values, times, n_units=self.n_units)
-        ratio = weighted(self.within, times.astype(np.float64))
+        ratio = bootstrap.weighted(self.within, times.astype(np.float64))
         counts = np.zeros((self.n_values, times.shape[1]))
         if self.table:
             counts = self.table.code_counts(times)
         return np.concatenate([interval, ratio[None, :], counts])
 
-    def ordinal_sum(self, times: Counts, sums: Floats) -> Floats:
+    def ordinal_sum(self, times: bootstrap.Counts, sums: Floats) -> Floats:
         """Return disagreement as ordinal alpha has it ``(n_rounds,)``.
 
         ``sums`` are of all units.

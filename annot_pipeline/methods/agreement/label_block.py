@@ -56,12 +56,8 @@ class LabelBlock:
     @classmethod
     def from_codes(cls, codes: LabelCodes) -> LabelBlock:
         """Count labels in long form; the same for any order of the rows."""
-        return cls(
-            RatingCounts.from_ratings(
-                codes.items, codes.judges, codes.labels, codes.n_items, codes.n_judges,
-                codes.n_labels,
-            )
-        )  # fmt: skip
+        sizes = codes.n_items, codes.n_judges, codes.n_labels
+        return cls(RatingCounts.from_ratings(codes.items, codes.judges, codes.labels, *sizes))
 
     @cached_property
     def counts(self) -> Floats:
@@ -328,10 +324,8 @@ def _powers(block: LabelBlock, pairs: Floats, labels: Floats | None) -> _Sums:
     cells = block.by_run(whole)
     items = block.by_item(pairs / 2 if labels is None else pairs / 2 + labels)
     squares = items**2
-    return _Sums(
-        float(squares.sum()), float((squares**2).sum()), float((cells**2).sum()),
-        block.by_judge(whole),
-    )  # fmt: skip
+    first, second, third = (float(values.sum()) for values in (squares, squares**2, cells**2))
+    return _Sums(first, second, third, block.by_judge(whole))
 
 
 def _coefficient_sums(block: LabelBlock, coefficient: Coefficient) -> _Sums:
@@ -381,10 +375,8 @@ def judge_products(block: LabelBlock, shares: Floats) -> Floats:
 
 def item_shares(block: LabelBlock, shares: Floats) -> Iterator[tuple[slice, Codes, Floats]]:
     """Yield some cells, their judges, and the shares of all labels of the item summed."""
-    matrix, starts = (
-        block.judges_by_item,
-        np.searchsorted(block.cells.items, np.arange(block.cells.n_items + 1)),
-    )
+    matrix = block.judges_by_item
+    starts = np.searchsorted(block.cells.items, np.arange(block.cells.n_items + 1))
     step = max(block.shares_at_once // max(shares.shape[1], 1), 1)
     for first in range(0, block.cells.n_items, step):
         end = min(first + step, block.cells.n_items)

@@ -28,13 +28,8 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.arrays import Codes, Flags, Floats
+from annot_pipeline.methods.judges import leave_one_out
 from annot_pipeline.methods.judges.judge_figures import FEWEST_ITEMS, SquareSums
-from annot_pipeline.methods.judges.leave_one_out import (
-    LeaveOneOut,
-    SharedMoments,
-    SharedScores,
-    rows_of_series,
-)
 from annot_pipeline.methods.numerics.blocks import Blocks
 from annot_pipeline.methods.numerics.bootstrap import seed_of_name
 from annot_pipeline.methods.numerics.hyperbolic import tanh
@@ -105,7 +100,7 @@ class Consistency:
 
 
 def judge_correlations(
-    moments: SharedMoments, judge: Codes, task: Codes, *, n_judges: int
+    moments: leave_one_out.SharedMoments, judge: Codes, task: Codes, *, n_judges: int
 ) -> Correlations:
     """Correlate each judge with the mean of the others.
 
@@ -141,8 +136,8 @@ def judge_correlations(
 
 
 def judge_consistency(
-    blocks: Blocks[SharedScores],
-    moments: SharedMoments,
+    blocks: Blocks[leave_one_out.SharedScores],
+    moments: leave_one_out.SharedMoments,
     reference: Flags,
     judge: Codes,
     task: Codes,
@@ -238,7 +233,7 @@ def _least_p(n: Codes, judge: Codes, n_judges: int) -> Floats:
 def _permute(
     p_value: Floats,
     permuted: Codes,
-    blocks: Blocks[SharedScores],
+    blocks: Blocks[leave_one_out.SharedScores],
     reference: Flags,
     judge: Codes,
     weight: Floats,
@@ -249,7 +244,7 @@ def _permute(
     """Put p of the permutations of some judges in the place of those of t."""
     is_permuted = np.zeros(p_value.size, np.bool_)
     is_permuted[permuted] = True
-    rows = _joined(blocks.map(rows_of_series, reference, is_permuted[judge]))
+    rows = _joined(blocks.map(leave_one_out.rows_of_series, reference, is_permuted[judge]))
     unit = judge[rows.series]
     order = np.lexsort((rows.own, rows.rest, rows.series, unit))
     unit, series = unit[order], rows.series[order]
@@ -287,8 +282,8 @@ def _reached(
     return reached, products.size, is_exact
 
 
-def _joined(blocks: Sequence[LeaveOneOut]) -> LeaveOneOut:
-    return LeaveOneOut(
+def _joined(blocks: Sequence[leave_one_out.LeaveOneOut]) -> leave_one_out.LeaveOneOut:
+    return leave_one_out.LeaveOneOut(
         *(
             np.concatenate([getattr(block, name) for block in blocks])
             for name in ("series", "own", "rest", "n_others")

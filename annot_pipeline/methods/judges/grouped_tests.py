@@ -14,9 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
-from annot_pipeline.arrays import Codes, Floats
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.numerics.distinct import is_new, ordered_codes
 from annot_pipeline.methods.numerics.moments import means, moments
 from annot_pipeline.methods.numerics.rounding import comparable
@@ -137,7 +136,7 @@ class RankSums:
 def rank_sums(
     groups: Codes,
     codes: Codes,
-    is_second: npt.NDArray[np.bool_],
+    is_second: Flags,
     *,
     n_groups: int,
     n_values: int,
@@ -193,7 +192,7 @@ class _Ranked:
         cls,
         groups: Codes,
         codes: Codes,
-        flagged: npt.NDArray[np.bool_],
+        flagged: Flags,
         *,
         n_groups: int,
         n_values: int,
@@ -249,9 +248,7 @@ def _t_above(statistic: Floats, freedom: Floats | Codes) -> Floats:
     return np.asarray(stdtr(freedom, -statistic), np.float64)
 
 
-def _resolve_degenerate(
-    test: GroupedTest, variance: Floats, enough: npt.NDArray[np.bool_]
-) -> GroupedTest:
+def _resolve_degenerate(test: GroupedTest, variance: Floats, enough: Flags) -> GroupedTest:
     """Resolve zero variance by the means, and set too few observations undefined."""
     constant = enough & (variance <= 0)
     p = np.where(constant, np.where(test.effect > 0, 0.0, 1.0), test.p_value)

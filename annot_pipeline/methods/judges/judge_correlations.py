@@ -30,13 +30,7 @@ import numpy.typing as npt
 from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.agreement.rating_counts import Partners
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
-from annot_pipeline.methods.numerics.bootstrap import (
-    Counts,
-    Estimate,
-    ItemResamples,
-    Rng,
-    replicate_counts,
-)
+from annot_pipeline.methods.numerics import bootstrap
 from annot_pipeline.methods.numerics.distinct import renumbered_values
 from annot_pipeline.methods.numerics.moments import means
 from annot_pipeline.methods.numerics.ranks import FEWEST_ITEMS, PairRanks, ranks_within, runs
@@ -268,12 +262,10 @@ class PairBlock:
         """Work arrays of one resample."""
         return 2 * self.n_items + 12 * self.n_pairs
 
-    def sums(self, weights: Counts) -> Floats:
+    def sums(self, weights: bootstrap.Counts) -> Floats:
         """Sum weighted correlations and weights over pairs, ``(2, n_rounds)``."""
-        times, whether = (
-            WholeNumbers.from_array(weights),
-            WholeNumbers.from_array(np.minimum(weights, 1)),
-        )
+        times = WholeNumbers.from_array(weights)
+        whether = WholeNumbers.from_array(np.minimum(weights, 1))
         weighed = [part.weighed(times, whether) for part in self.parts]
         sums: Floats = np.concatenate(weighed, axis=1).sum(axis=1)
         return sums
@@ -329,7 +321,7 @@ def mean_spearman(
     n_items: int,
     n_judges: int,
     rounds: int,
-    rng: Rng,
+    rng: bootstrap.Rng,
     most_pair_work: int = MOST_PAIR_WORK,
     common_at_once: int = COMMON_ITEMS,
     pairs_at_once: int = JUDGE_PAIRS,
@@ -381,7 +373,7 @@ def mean_spearman(
     scored = _Scored.from_arrays(items, judges, scores, criteria, n_items, n_judges)
     partners = Partners.from_rows(scored.units, scored.judges)
     affordable = int(partners.counts.sum()) * rounds <= most_pair_work
-    resamples = ItemResamples.draw(scored.n_items, rounds if affordable else 0, rng)
+    resamples = bootstrap.ItemResamples.draw(scored.n_items, rounds if affordable else 0, rng)
     sums = np.zeros((2, 1 + (resamples.rounds if resamples.n_items else 0)))
     used_items, used_judges = np.zeros(scored.n_items, np.bool_), np.zeros(n_judges, np.bool_)
     n_pairs = n_defined = 0
@@ -389,11 +381,13 @@ def mean_spearman(
         block, n_listed = _pair_block(scored, partners, rows, pairs_at_once)
         n_pairs, n_defined = n_pairs + n_listed, n_defined + block.n_pairs
         if block.n_pairs:
-            sums += replicate_counts(block.sums, resamples, floats_per_round=block.floats_per_round)
+            sums += bootstrap.replicate_counts(
+                block.sums, resamples, floats_per_round=block.floats_per_round
+            )
             used_items[block.items] = True
             used_judges[block.judges % n_judges] = True
     with np.errstate(invalid="ignore"):
-        mean = Estimate.from_replicates(_centred(sums[0] / sums[1]))
+        mean = bootstrap.Estimate.from_replicates(_centred(sums[0] / sums[1]))
     return JudgeCorrelation(
         mean.value,
         mean.ci_low,

@@ -28,12 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.arrays import Codes, Flags, Floats
-from annot_pipeline.methods.judges.leave_one_out import (
-    SharedMoments,
-    SharedScores,
-    noise_of_others,
-    shared_moments,
-)
+from annot_pipeline.methods.judges import leave_one_out
 from annot_pipeline.methods.numerics.blocks import Blocks
 
 FEWEST_ITEMS = 3
@@ -90,7 +85,7 @@ class SquareSums:
     difference: Floats
 
     @classmethod
-    def from_moments(cls, moments: SharedMoments) -> SquareSums:
+    def from_moments(cls, moments: leave_one_out.SharedMoments) -> SquareSums:
         """Return the sums of moments."""
         n = moments.own.n
         freedom = np.maximum(n - 1, 0).astype(np.float64)
@@ -107,8 +102,8 @@ class SquareSums:
 
 
 def judge_figures(
-    blocks: Blocks[SharedScores],
-    moments: SharedMoments,
+    blocks: Blocks[leave_one_out.SharedScores],
+    moments: leave_one_out.SharedMoments,
     reference: Flags,
     judge: Codes,
     task: Codes,
@@ -132,13 +127,13 @@ def judge_figures(
     """
     n = moments.own.n
     bias = np.where(n > 0, moments.difference.mean, 0.0)
-    unbiased = shared_moments(blocks, reference, bias)
+    unbiased = leave_one_out.shared_moments(blocks, reference, bias)
     sums = SquareSums.from_moments(unbiased)
     inverse = np.where(n > 0, unbiased.inverse, 0.0)
     typical = _task_noise(sums, inverse, reference, task)[task]
     own_squares = np.maximum(sums.difference - typical * inverse * sums.freedom, 0.0)
     noise = (own_squares + PRIOR_FREEDOM * typical) / (sums.freedom + PRIOR_FREEDOM)
-    noise_of_means = blocks.sum(noise_of_others, reference, noise) / np.maximum(n, 1)
+    noise_of_means = blocks.sum(leave_one_out.noise_of_others, reference, noise) / np.maximum(n, 1)
 
     def by_judge(values: npt.ArrayLike) -> Floats:
         total = np.bincount(judge, np.asarray(values, np.float64), minlength=n_judges)

@@ -170,10 +170,8 @@ def find_camps(
         return _places(items[chosen], judges[chosen], labels[chosen], n_items, n_judges, n_labels)
 
     def agreement(chosen: Flags, second: Flags) -> CampAgreement:
-        return camp_agreement(
-            items[chosen], judges[chosen], labels[chosen], second, n_items=n_items,
-            n_labels=n_labels,
-        )  # fmt: skip
+        item, judge, label = items[chosen], judges[chosen], labels[chosen]
+        return camp_agreement(item, judge, label, second, n_items=n_items, n_labels=n_labels)
 
     everything, is_even = np.ones(items.size, np.bool_), items % 2 == 0
     whole, even, odd = places(everything), places(is_even), places(~is_even)

@@ -81,21 +81,14 @@ class SharedScores:
         ValueError
             Arrays of different lengths, codes outside their ranges, scores that are not finite.
         """
-        judged_items = JudgedItems.from_scores(
+        judged = JudgedItems.from_scores(
             items, judges, scores, criteria,
             n_items=n_items, n_judges=n_judges, n_criteria=n_criteria,
         )  # fmt: skip
-        distinct_units, units = np.unique(judged_items.units, return_inverse=True)
-        values = (
-            comparable(judged_items.values) if judged_items.is_repeated else judged_items.values
-        )
-        return cls(
-            units.reshape(-1),
-            judged_items.judges,
-            values,
-            distinct_units.size,
-            n_judges * n_criteria,
-        )
+        distinct_units, units = np.unique(judged.units, return_inverse=True)
+        values = comparable(judged.values) if judged.is_repeated else judged.values
+        n_series = n_judges * n_criteria
+        return cls(units.reshape(-1), judged.judges, values, distinct_units.size, n_series)
 
     def leave_one_out(self, reference: Flags, shift: Floats) -> LeaveOneOut:
         """Return each score beside the mean of the others of its unit.

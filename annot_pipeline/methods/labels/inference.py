@@ -123,15 +123,8 @@ def fit_labels(
         item_fit = published.item_fit(dawid_skene[t], is_capped=not is_paper)
         if not is_paper and n_known[t] >= ENOUGH:
             item_fit = _recalibrate(tasks, t, item_fit)
-        fits.append(
-            LabelFit(
-                dawid_skene[t],
-                published.members,
-                item_fit,
-                published.evidence(own),
-                published.related,
-            )
-        )
+        own_members, evidence = published.members, published.evidence(own)
+        fits.append(LabelFit(dawid_skene[t], own_members, item_fit, evidence, published.related))
     return fits
 
 
@@ -306,12 +299,8 @@ def _fit_families(
             blocks, [shape], models, lambda fitted: watch(f"{fitted}, related judges")
         )
     )
-    compared = compare_families(
-        labels,
-        related.families,
-        [fit.estimates for fit in without],
-        [fit.estimates for fit in fits],
-    )
+    before, after = ([fit.estimates for fit in own] for own in (without, fits))
+    compared = compare_families(labels, related.families, before, after)
     return fits if compared.families_help else None
 
 

@@ -277,16 +277,12 @@ def _accelerates(params: DawidSkeneParams) -> bool:
 
 
 def _have_converged(
-    labels: LabelBlocks,
-    state: EMState,
-    evaluated: EMState,
-    params: DawidSkeneParams,
-    running: Flags,
+    labels: LabelBlocks, state: EMState, after: EMState, params: DawidSkeneParams, running: Flags
 ) -> Flags:
-    """Return which ``running`` tasks changed little from a state to the one evaluated next."""
-    converged = running & _is_stable(evaluated.objective_trace(params.stop_on), params.tolerance)
+    """Return which ``running`` tasks changed little from a state to the one after it."""
+    converged = running & _is_stable(after.objective_trace(params.stop_on), params.tolerance)
     if params.stop_on == "posterior" and params.posterior_tolerance < np.inf and converged.any():
-        changes = _posterior_changes(labels, state.estimates, evaluated.estimates, converged)
+        changes = _posterior_changes(labels, state.estimates, after.estimates, converged)
         converged[converged] = changes <= params.posterior_tolerance
     return converged
 

@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from annot_pipeline.arrays import Floats
+from annot_pipeline.methods.labels import label_em
 from annot_pipeline.methods.labels.estimates import Estimates
-from annot_pipeline.methods.labels.label_em import (
-    EMResult,
-    EMState,
-    LabelBlocks,
-    Shape,
-    run_em,
-    start_em,
-)
 from annot_pipeline.methods.labels.label_matrix import LabelCodes, LabelMatrix
 from annot_pipeline.methods.numerics.blocks import Blocks
 from annot_pipeline.methods.numerics.convergence import Convergence
@@ -26,8 +19,8 @@ if TYPE_CHECKING:
     from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
 
 
-OnIteration = Callable[[int, EMState], None]
-Watch = Callable[[str], tuple[EMState | None, OnIteration]]
+OnIteration = Callable[[int, label_em.EMState], None]
+Watch = Callable[[str], tuple[label_em.EMState | None, OnIteration]]
 """Takes the name of a fit; returns the state that an earlier run reached, and a callback for each
 iteration."""
 
@@ -69,9 +62,9 @@ class LabelGroup:
     """
 
     tasks: Sequence[int]
-    labels: LabelBlocks
+    labels: label_em.LabelBlocks
 
-    def fits(self, em: EMResult, params: DawidSkeneParams) -> dict[int, ModelFit]:
+    def fits(self, em: label_em.EMResult, params: DawidSkeneParams) -> dict[int, ModelFit]:
         """Return the fit of each task, by its position among all.
 
         Parameters
@@ -94,7 +87,7 @@ class LabelGroup:
 
 
 def label_groups(
-    tasks: Blocks[Sequence[LabelCodes]], shapes: Sequence[Shape], params: DawidSkeneParams
+    tasks: Blocks[Sequence[LabelCodes]], shapes: Sequence[label_em.Shape], params: DawidSkeneParams
 ) -> list[LabelGroup]:
     """Lay tasks with one number of classes side by side, in each block.
 
@@ -123,7 +116,9 @@ def label_groups(
         members = [t for t, shape in enumerate(shapes) if shape.n_labels == size]
         matrices = tasks.keep(_matrix_of, members)
         groups.append(
-            LabelGroup(members, LabelBlocks.from_matrices(matrices, [shapes[t] for t in members]))
+            LabelGroup(
+                members, label_em.LabelBlocks.from_matrices(matrices, [shapes[t] for t in members])
+            )
         )
     return groups
 
@@ -134,7 +129,7 @@ def _matrix_of(tasks: Sequence[LabelCodes], members: Sequence[int]) -> LabelMatr
 
 def fit_models(
     tasks: Blocks[Sequence[LabelCodes]],
-    shapes: Sequence[Shape],
+    shapes: Sequence[label_em.Shape],
     params_by_model: Sequence[DawidSkeneParams],
     watch: Watch,
 ) -> list[list[ModelFit]]:
@@ -143,7 +138,7 @@ def fit_models(
     Each model starts where the one before it ended.
     """
     groups = label_groups(tasks, shapes, params_by_model[0])
-    previous: list[EMResult | None] = [None] * len(groups)
+    previous: list[label_em.EMResult | None] = [None] * len(groups)
     by_model = []
     for params in params_by_model:
         state, progress = watch(_name_of(params))
@@ -151,7 +146,7 @@ def fit_models(
         for n, group in enumerate(groups):
             start = state or _start_at(group.labels, previous[n], params)
             on_iteration = _add_finished(len(fits), progress)
-            em = run_em(group.labels, None, params, progress=on_iteration, state=start)
+            em = label_em.run_em(group.labels, None, params, progress=on_iteration, state=start)
             fits |= group.fits(em, params)
             previous[n] = em
         by_model.append([fits[t] for t in range(len(shapes))])
@@ -159,14 +154,14 @@ def fit_models(
 
 
 def _start_at(
-    labels: LabelBlocks, previous: EMResult | None, params: DawidSkeneParams
-) -> EMState | None:
+    labels: label_em.LabelBlocks, previous: label_em.EMResult | None, params: DawidSkeneParams
+) -> label_em.EMState | None:
     """Return where a fit starts that follows another; None for the first."""
     if previous is None:
         return None
     dependence = np.full(labels.n_items.size, params.dependence)
     estimates = replace(previous.estimates, dependence=dependence)
-    return start_em(labels, estimates)
+    return label_em.start_em(labels, estimates)
 
 
 def _add_finished(n_finished: int, progress: OnIteration) -> OnIteration:

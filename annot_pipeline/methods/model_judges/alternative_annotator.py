@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.arrays import Codes, Floats
+from annot_pipeline.methods.model_judges.clustered_estimate import check_answers
 from annot_pipeline.methods.numerics.multiplicity import adjust
 from annot_pipeline.methods.numerics.rounding import comparable
 
@@ -94,7 +95,7 @@ def alternative_annotator_test(
     """
     items, judges = np.asarray(items, np.int64), np.asarray(judges, np.int64)
     answers = np.asarray(answers, np.float64)
-    _check(items, judges, answers)
+    check_answers(items, judges, answers)
     n_judges = int(judges.max(initial=-1)) + 1
     n_others = np.bincount(items, minlength=model_answers.size)[items] - 1
     is_used = (n_others > 0) & ~np.isnan(model_answers[items])
@@ -126,13 +127,6 @@ def alternative_annotator_test(
         wins,
         n_items,
     )
-
-
-def _check(items: Codes, judges: Codes, answers: Floats) -> None:
-    if not items.size == judges.size == answers.size:
-        raise ValueError(f"{items.size} items, {judges.size} judges, {answers.size} answers")
-    if np.unique(np.stack([items, judges]), axis=1).shape[1] < items.size:
-        raise ValueError("a judge has two answers on an item")
 
 
 def _shares(items: Codes, labels: Floats, model_labels: Floats) -> tuple[Floats, Floats]:

@@ -58,6 +58,14 @@ class ClusteredEstimate:
         return self.value - half, self.value + half
 
 
+def check_answers(items: Codes, judges: Codes, answers: Floats | Codes) -> None:
+    """Make sure that each answer has an item and a judge, and a judge one answer on an item."""
+    if not items.size == judges.size == answers.size:
+        raise ValueError(f"{items.size} items, {judges.size} judges, {answers.size} answers")
+    if np.unique(np.stack([items, judges]), axis=1).shape[1] < items.size:
+        raise ValueError("a judge has two answers on an item")
+
+
 def unknown(reason: str, value: float = float("nan")) -> ClusteredEstimate:
     """Return an estimate without an error, or without a value as well."""
     return ClusteredEstimate(value, float("nan"), float("nan"), by_judge=False, reason=reason)

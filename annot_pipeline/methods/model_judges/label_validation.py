@@ -33,11 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.arrays import Codes, Floats
-from annot_pipeline.methods.model_judges.clustered_estimate import (
-    ClusteredEstimate,
-    clustered_estimate,
-    unknown,
-)
+from annot_pipeline.methods.model_judges import clustered_estimate as clustered
 
 NO_LABEL = -1
 NO_SHARED_ITEM = "no item has a label of the model and of people"
@@ -65,10 +61,10 @@ class LabelValidation:
         Of those, items with at least two people.
     """
 
-    agreement: ClusteredEstimate
-    kappa: ClusteredEstimate
-    human_agreement: ClusteredEstimate
-    human_kappa: ClusteredEstimate
+    agreement: clustered.ClusteredEstimate
+    kappa: clustered.ClusteredEstimate
+    human_agreement: clustered.ClusteredEstimate
+    human_kappa: clustered.ClusteredEstimate
     confusion: Floats
     weighted_confusion: Floats
     n_items: int
@@ -108,12 +104,14 @@ def label_validation(
     """
     item, judge, label = (np.asarray(codes, np.int64) for codes in (items, judges, labels))
     model = np.asarray(model_labels, np.int64)
-    _check(item, judge, label)
+    clustered.check_answers(item, judge, label)
+    if label.min(initial=0) < 0:
+        raise ValueError("labels of people must be 0 or more")
     n_labels = int(max(label.max(initial=-1), model.max(initial=-1))) + 1
     is_shared = model[item] != NO_LABEL
     item, judge, label = item[is_shared], judge[is_shared], label[is_shared]
     if not item.size:
-        missing = unknown(NO_SHARED_ITEM)
+        missing = clustered.unknown(NO_SHARED_ITEM)
         nothing = np.zeros((n_labels, n_labels))
         return LabelValidation(missing, missing, missing, missing, nothing, nothing, 0, 0, 0, 0)
     cluster = item if documents is None else np.asarray(documents, np.int64)[item]
@@ -130,7 +128,7 @@ def label_validation(
     )  # fmt: skip
     cells = np.bincount(item * n_labels + label, minlength=sizes.size * n_labels)
     has_others = sizes[item] > 1
-    human_agreement = human_kappa = unknown(NO_TWO_PEOPLE)
+    human_agreement = human_kappa = clustered.unknown(NO_TWO_PEOPLE)
     if has_others.any():
         same = cells[item * n_labels + label] - 1
         n_rest = np.maximum(sizes[item] - 1, 1)
@@ -147,15 +145,6 @@ def label_validation(
     )  # fmt: skip
 
 
-def _check(items: Codes, judges: Codes, labels: Codes) -> None:
-    if not items.size == judges.size == labels.size:
-        raise ValueError(f"{items.size} items, {judges.size} judges, {labels.size} labels")
-    if labels.min(initial=0) < 0:
-        raise ValueError("labels of people must be 0 or more")
-    if np.unique(np.stack([items, judges]), axis=1).shape[1] < items.size:
-        raise ValueError("a judge has two answers on an item")
-
-
 def _agreement(
     shares: Floats,
     weight: Floats,
@@ -164,7 +153,7 @@ def _agreement(
     n_labels: int,
     *,
     is_pair_of_people: bool,
-) -> tuple[ClusteredEstimate, ClusteredEstimate]:
+) -> tuple[clustered.ClusteredEstimate, clustered.ClusteredEstimate]:
     """Return agreement and kappa of the two labels of each answer.
 
     An agreement of two people is a value of both: in clusters of judges it counts twice.
@@ -179,14 +168,16 @@ def _agreement(
     of_agreement = weight * (shares - agreement)
     of_chance = weight * (p_second[first] + p_first[second] - 2 * chance)
     twice = 2 * of_agreement if is_pair_of_people else of_agreement
-    estimate = clustered_estimate(agreement, of_agreement, *clusters, judge_influence=twice)
+    estimate = clustered.clustered_estimate(
+        agreement, of_agreement, *clusters, judge_influence=twice
+    )
     if max(p_first.max(), p_second.max()) > 1 - 1e-12:  # shares are rounded
         is_same = chance > 1 - 1e-12
-        kappa = unknown(SAME_LABEL) if is_same else unknown(ONE_LABEL, 0.0)
+        kappa = clustered.unknown(SAME_LABEL) if is_same else clustered.unknown(ONE_LABEL, 0.0)
         return estimate, kappa
     rest = 1 - chance
     correction = (1 - agreement) / rest**2 * of_chance
-    return estimate, clustered_estimate(
+    return estimate, clustered.clustered_estimate(
         (agreement - chance) / rest, of_agreement / rest - correction, *clusters,
         judge_influence=twice / rest - correction,
     )  # fmt: skip

@@ -29,11 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.arrays import Codes, Floats
-from annot_pipeline.methods.model_judges.clustered_estimate import (
-    ClusteredEstimate,
-    clustered_estimate,
-    unknown,
-)
+from annot_pipeline.methods.model_judges import clustered_estimate as clustered
 from annot_pipeline.methods.numerics.rounding import comparable
 
 FEWEST_ITEMS = 3
@@ -81,9 +77,9 @@ class ScoreValidation:
         Items with both scores, and people who scored them.
     """
 
-    bias: ClusteredEstimate
-    root_mean_square: ClusteredEstimate
-    pearson: ClusteredEstimate
+    bias: clustered.ClusteredEstimate
+    root_mean_square: clustered.ClusteredEstimate
+    pearson: clustered.ClusteredEstimate
     spearman: float
     human: HumanScores
     n_items: int
@@ -123,13 +119,15 @@ def score_validation(
     """
     item, judge = np.asarray(items, np.int64), np.asarray(judges, np.int64)
     score, model = np.asarray(scores, np.float64), np.asarray(model_scores, np.float64)
-    _check(item, judge, score)
+    clustered.check_answers(item, judge, score)
+    if np.isnan(score).any():
+        raise ValueError("scores of people must be numbers")
     n_judges = int(judge.max(initial=-1)) + 1
     is_shared = ~np.isnan(model[item])
     item, judge, score = item[is_shared], judge[is_shared], score[is_shared]
     human = _human(item, judge, score, n_judges)
     if not item.size:
-        missing = unknown(NO_SHARED_ITEM)
+        missing = clustered.unknown(NO_SHARED_ITEM)
         return ScoreValidation(missing, missing, missing, float("nan"), human, 0, 0)
     document = np.arange(model.size) if documents is None else np.asarray(documents, np.int64)
     shared, code, sizes = np.unique(item, return_inverse=True, return_counts=True)
@@ -166,28 +164,18 @@ class _Answers:
     documents: Codes
     weights: Floats
 
-    def estimate(self, value: float, influence: Floats, slope: Floats) -> ClusteredEstimate:
+    def estimate(
+        self, value: float, influence: Floats, slope: Floats
+    ) -> clustered.ClusteredEstimate:
         """Return an estimate with its error.
 
         From influence values of items, and by how much they grow with the mean of people's scores.
         """
         weight = self.items.size / self.sizes.size / self.sizes[self.items]
         of_answer = influence[self.items] + slope[self.items] * self.deviations
-        return clustered_estimate(
-            value,
-            self.weights[self.items] * weight * of_answer,
-            self.documents[self.items],
-            self.judges,
-        )
-
-
-def _check(items: Codes, judges: Codes, scores: Floats) -> None:
-    if not items.size == judges.size == scores.size:
-        raise ValueError(f"{items.size} items, {judges.size} judges, {scores.size} scores")
-    if np.isnan(scores).any():
-        raise ValueError("scores of people must be numbers")
-    if np.unique(np.stack([items, judges]), axis=1).shape[1] < items.size:
-        raise ValueError("a judge has two answers on an item")
+        weighed = self.weights[self.items] * weight * of_answer
+        documents = self.documents[self.items]
+        return clustered.clustered_estimate(value, weighed, documents, self.judges)
 
 
 def _human(items: Codes, judges: Codes, scores: Floats, n_judges: int) -> HumanScores:
@@ -209,12 +197,12 @@ def _human(items: Codes, judges: Codes, scores: Floats, n_judges: int) -> HumanS
     )
 
 
-def _correlation(x: Floats, y: Floats, answers: _Answers) -> ClusteredEstimate:
+def _correlation(x: Floats, y: Floats, answers: _Answers) -> clustered.ClusteredEstimate:
     """Return Pearson's correlation of the model's scores and people's means, with its error."""
     weight = answers.weights
     r = _pearson(x, y, weight)
     if np.isnan(r):
-        return unknown(NO_CORRELATION)
+        return clustered.unknown(NO_CORRELATION)
     deviations = [values - _mean(values, weight) for values in (x, y)]
     spreads = [float(np.sqrt(_mean(values**2, weight))) for values in deviations]
     u, v = (values / spread for values, spread in zip(deviations, spreads, strict=True))

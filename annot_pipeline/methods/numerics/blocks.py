@@ -10,11 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 B = TypeVar("B")
 B_co = TypeVar("B_co", covariant=True)
 T = TypeVar("T")
+Each: TypeAlias = Sequence[Any] | None
+"""An argument for each block alone; None: there is none."""
 
 
 class Blocks(Protocol[B_co]):
@@ -26,18 +28,10 @@ class Blocks(Protocol[B_co]):
     def __len__(self) -> int:
         """Return how many blocks there are."""
 
-    def map(
-        self, work: Callable[..., T], *shared: Any, each: Sequence[Any] | None = None
-    ) -> list[T]:
+    def map(self, work: Callable[..., T], *shared: Any, each: Each = None) -> list[T]:
         """Return the results of ``work``, in the order of blocks."""
 
-    def sum(
-        self,
-        work: Callable[..., T],
-        *shared: Any,
-        each: Sequence[Any] | None = None,
-        n_bytes: int = 0,
-    ) -> T:
+    def sum(self, work: Callable[..., T], *shared: Any, each: Each = None, n_bytes: int = 0) -> T:
         """Return the sum of the results of ``work``, added in the order of blocks.
 
         ``n_bytes``: approximate size of one result, where many may not fit into memory.
@@ -64,7 +58,7 @@ class Blocks(Protocol[B_co]):
         """
 
 
-def block_arguments(n_blocks: int, each: Sequence[Any] | None) -> list[tuple[Any, ...]]:
+def block_arguments(n_blocks: int, each: Each) -> list[tuple[Any, ...]]:
     """Return the arguments of ``work`` that differ by block, as tuples."""
     return [()] * n_blocks if each is None else [(argument,) for argument in each]
 
@@ -78,20 +72,12 @@ class InMemoryBlocks(Generic[B]):
     def __len__(self) -> int:
         return len(self.blocks)
 
-    def map(
-        self, work: Callable[..., T], *shared: Any, each: Sequence[Any] | None = None
-    ) -> list[T]:
+    def map(self, work: Callable[..., T], *shared: Any, each: Each = None) -> list[T]:
         """Return the results of ``work``."""
         own = block_arguments(len(self.blocks), each)
         return [work(block, *args, *shared) for block, args in zip(self.blocks, own, strict=True)]
 
-    def sum(
-        self,
-        work: Callable[..., T],
-        *shared: Any,
-        each: Sequence[Any] | None = None,
-        n_bytes: int = 0,
-    ) -> T:
+    def sum(self, work: Callable[..., T], *shared: Any, each: Each = None, n_bytes: int = 0) -> T:
         """Return the sum of the results of ``work``."""
         del n_bytes
         own = block_arguments(len(self.blocks), each)

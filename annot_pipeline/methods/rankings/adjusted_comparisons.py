@@ -32,12 +32,7 @@ import numpy as np
 from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.numerics.blocks import Blocks
 from annot_pipeline.methods.numerics.moments import Additive
-from annot_pipeline.methods.rankings.cluster_variance import (
-    CorrelationSums,
-    FreedomSums,
-    freedom_sums,
-    share_factors,
-)
+from annot_pipeline.methods.rankings import cluster_variance
 from annot_pipeline.methods.rankings.comparison_fit import (
     ComparisonModel,
     Derivatives,
@@ -190,7 +185,7 @@ class FreedomCounts(Additive):
 
     judge_counts: Floats
     judge_squares: Floats
-    segment_cells: CorrelationSums
+    segment_cells: cluster_variance.CorrelationSums
 
 
 @dataclass(frozen=True, eq=False)
@@ -447,7 +442,7 @@ def _residuals(block: ComparisonBlock, model: ComparisonModel) -> tuple[Floats, 
 def _meat(block: ComparisonBlock, model: ComparisonModel, totals: Floats) -> ClusterSums:
     residuals = _residuals(block, model)
     segments = _cluster_scores(block, model, block.segments, block.n_segments, *residuals)
-    factors = share_factors(block.systems_by_segment, totals)
+    factors = cluster_variance.share_factors(block.systems_by_segment, totals)
     segments[:, : block.n_systems] *= 1 + factors.toarray()
     cells = block.judge_of_segment
     both = _cluster_scores(block, model, cells, int(cells.max(initial=-1)) + 1, *residuals)
@@ -462,7 +457,7 @@ def _freedom_counts(block: ComparisonBlock, model: ComparisonModel) -> FreedomCo
         block.systems_by(block.judges, block.n_judges, values).toarray()
         for values in (weights, weights**2)
     )
-    cells = CorrelationSums(
+    cells = cluster_variance.CorrelationSums(
         float((of_segment**2).sum()), float((block.systems_by_segment.data**2).sum()),
         2 * float(residual @ residual), max(2 * float(weights @ weights), 1.0),
     )  # fmt: skip
@@ -477,8 +472,8 @@ def _judge_variance(
 
     counts, squares = csr_array(own.judge_counts), csr_array(own.judge_squares)
     sums = meat.judges.copy()
-    sums[:, : totals.size] *= 1 + share_factors(counts, totals).toarray()
-    freedom = freedom_sums(counts, squares, totals, correlation).degrees_of_freedom
+    sums[:, : totals.size] *= 1 + cluster_variance.share_factors(counts, totals).toarray()
+    freedom = cluster_variance.freedom_sums(counts, squares, totals, correlation).degrees_of_freedom
     return ClusterVariance(_of_systems(inverse, sums.T @ sums, totals.size), freedom)
 
 
@@ -527,6 +522,8 @@ def _sizes(block: ComparisonBlock) -> tuple[int, int, Codes]:
     return int(block.differences.shape[1]), n_segments, np.unique(block.judges)
 
 
-def _segment_freedom(block: ComparisonBlock, totals: Floats, correlation: float) -> FreedomSums:
+def _segment_freedom(
+    block: ComparisonBlock, totals: Floats, correlation: float
+) -> cluster_variance.FreedomSums:
     squares = block.systems_by(block.segments, block.n_segments, block.weighted(None) ** 2)
-    return freedom_sums(block.systems_by_segment, squares, totals, correlation)
+    return cluster_variance.freedom_sums(block.systems_by_segment, squares, totals, correlation)

@@ -36,6 +36,7 @@ from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.numerics.blocks import Blocks
 from annot_pipeline.methods.numerics.distinct import linked_groups
 from annot_pipeline.methods.numerics.moments import Additive
+from annot_pipeline.methods.rankings import score_variance
 from annot_pipeline.methods.rankings.cluster_variance import LEAST
 from annot_pipeline.methods.rankings.inference import FEW, ClusterVariance, SystemEstimates
 from annot_pipeline.methods.rankings.score_block import ScoreBlock
@@ -49,12 +50,6 @@ from annot_pipeline.methods.rankings.score_effects import (
     judge_effects,
     load_weights,
     score_sums,
-)
-from annot_pipeline.methods.rankings.score_variance import (
-    cluster_freedom,
-    judge_variance,
-    score_products,
-    segment_projection,
 )
 
 SWEEPS, FIXED_SWEEPS = 2, 12
@@ -164,17 +159,17 @@ def adjusted_scores(
     values = inverse @ (sums.system - projection.T @ sums.judge - normal.scores)
     effects = judge_effects(blocks, scale, values, weighted.sum(axis=1), shrinkage)
     meat = blocks.sum(
-        score_products, scale, values, effects, before, projection, of_system, shrinkage,
-        n_bytes=2 * n_judges * n_systems * 8,
+        score_variance.score_products, scale, values, effects, before, projection, of_system,
+        shrinkage, n_bytes=2 * n_judges * n_systems * 8,
     )  # fmt: skip
     judges = segments = both = None
     if n_used >= FEW or n_clusters < FEW:
-        judges = judge_variance(
+        judges = score_variance.judge_variance(
             counts.judgments, weights, projection, inverse, meat, shrinkage, params
         )
     if n_clusters >= FEW or n_used < FEW:
         correlation = meat.cluster_correlation.correlation
-        freedom = blocks.sum(cluster_freedom, of_system, correlation)
+        freedom = blocks.sum(score_variance.cluster_freedom, of_system, correlation)
         segments = ClusterVariance(inverse @ meat.clusters @ inverse.T, freedom.degrees_of_freedom)
     if judges is not None and segments is not None:
         both = inverse @ meat.both @ inverse.T
@@ -216,14 +211,8 @@ def _no_scores(n_judges: int, n_systems: int) -> AdjustedScores:
         np.arange(n_systems),
     )  # fmt: skip
     missing = np.full(n_judges, np.nan)
-    return AdjustedScores(
-        estimates,
-        VarianceComponents(np.nan, np.nan, np.nan),
-        missing,
-        missing,
-        np.zeros(n_judges),
-        0.0,
-    )
+    unknown, n_of_judge = VarianceComponents(np.nan, np.nan, np.nan), np.zeros(n_judges)
+    return AdjustedScores(estimates, unknown, missing, missing, n_of_judge, 0.0)
 
 
 def _instruments(
@@ -289,7 +278,7 @@ def _normal(
     nothing = np.zeros((n_systems, n_systems)), np.zeros(n_systems)
     if not shrinkage.has_segments:
         return _Normal(np.zeros_like(projection), *nothing)
-    of_segment = segment_projection(block, projection, shrinkage)
+    of_segment = score_variance.segment_projection(block, projection, shrinkage)
     judges = block.segment_judges.T @ of_segment
     if not is_last:
         return _Normal(judges, *nothing)

@@ -275,10 +275,8 @@ def confounded_pairs(n: Floats, is_estimable: Flags) -> Flags:
     """
     n_systems = n.shape[1]
     has_comparisons = n.sum(axis=(1, 2))[1:] > 0
-    left_out, estimated = (
-        np.flatnonzero(has_comparisons & ~is_estimable),
-        np.flatnonzero(is_estimable),
-    )
+    left_out = np.flatnonzero(has_comparisons & ~is_estimable)
+    estimated = np.flatnonzero(is_estimable)
     pairs = n + np.transpose(n, (0, 2, 1))
     cross = (n.sum(axis=2) - n.sum(axis=1))[1:]
     design = np.zeros((n_systems + estimated.size,) * 2)

@@ -301,7 +301,7 @@ def _shrinkage(components: VarianceComponents, params: ScoreParams) -> Shrinkage
 def judge_effects(
     blocks: Blocks[ScoreBlock],
     scale: Scale,
-    systems: Floats,
+    values: Floats,
     of_judge: Floats,
     shrinkage: Shrinkage,
 ) -> Floats:
@@ -309,7 +309,7 @@ def judge_effects(
     by_judge = shrinkage.by_judge(of_judge)
     effects = np.zeros(of_judge.size)
     for sweep in range(EFFECT_SWEEPS if shrinkage.has_segments else 1):
-        sums = blocks.sum(_residuals, scale, systems, effects, shrinkage, sweep > 0)
+        sums = blocks.sum(_residuals, scale, values, effects, shrinkage, sweep > 0)
         effects = sums.cells.sum(axis=1) * by_judge
     return effects
 

@@ -12,14 +12,7 @@ import numpy as np
 
 from annot_pipeline.arrays import Floats
 from annot_pipeline.methods.numerics.moments import Additive
-from annot_pipeline.methods.rankings.cluster_variance import (
-    CorrelationSums,
-    FreedomSums,
-    corrected_sums,
-    exact_freedom,
-    freedom_sums,
-    share_factors,
-)
+from annot_pipeline.methods.rankings import cluster_variance
 from annot_pipeline.methods.rankings.inference import ClusterVariance
 from annot_pipeline.methods.rankings.score_block import ScoreBlock
 from annot_pipeline.methods.rankings.score_effects import Scale, ScoreParams, Shrinkage
@@ -55,12 +48,12 @@ class ScoreProducts(Additive):
     judge_residuals: Floats
     residual_squares: float
     n: float
-    segment_correlation: CorrelationSums
-    cluster_correlation: CorrelationSums
+    segment_correlation: cluster_variance.CorrelationSums
+    cluster_correlation: cluster_variance.CorrelationSums
 
     def judge_correlation(self, judgments: Floats) -> float:
         """Return the correlation of residuals of one judge and system."""
-        return CorrelationSums(
+        return cluster_variance.CorrelationSums(
             float((self.judge_residuals**2).sum()),
             float((judgments**2).sum()),
             self.residual_squares,
@@ -80,17 +73,17 @@ def judge_variance(
     """Return the variance by clusters of judges, after CR2."""
     sums = meat.judge_sums - meat.judge_totals[:, None] * projection
     weighted = judgments * weights
-    of_systems = corrected_sums(sums, weighted, projection, inverse) @ inverse.T
+    of_systems = cluster_variance.corrected_sums(sums, weighted, projection, inverse) @ inverse.T
     correlation = meat.judge_correlation(weighted)
     if judgments.size * judgments.shape[1] < MOST_EXACT:
         is_random = params.judges == "random"
-        freedom = exact_freedom(
+        freedom = cluster_variance.exact_freedom(
             judgments, weights, inverse, shrinkage.judge if is_random else 0.0, correlation
         )
     else:
         from scipy.sparse import csr_array
 
-        freedom = freedom_sums(
+        freedom = cluster_variance.freedom_sums(
             csr_array(weighted), csr_array(weighted * weights), weighted.sum(axis=0), correlation
         ).degrees_of_freedom
     return ClusterVariance(of_systems.T @ of_systems, freedom)
@@ -129,7 +122,7 @@ def score_products(
         sums -= block.by_segment_and_judge(of_judge).T @ of_systems
         segment_sums -= block.by_segment(of_segment)[:, None] * of_systems
     cluster_sums = block.sum_by_cluster(segment_sums)
-    factors = share_factors(block.cluster_systems, totals)
+    factors = cluster_variance.share_factors(block.cluster_systems, totals)
     cluster_sums += factors.multiply(cluster_sums).toarray()
     weighted, weights = block.weighted(e), block.weighted(None)
     squares, n = float(weighted @ weighted), float(weights @ weights)
@@ -156,10 +149,12 @@ def score_products(
 
 def _correlation(
     residuals: csr_array, counts: csr_array, squares: float, n: float
-) -> CorrelationSums:
+) -> cluster_variance.CorrelationSums:
     """Return the sums for the correlation within the cells of two tables, by cluster and system."""
     cells, sizes = residuals.data, counts.data
-    return CorrelationSums(float(cells @ cells), float(sizes @ sizes), squares, max(n, 1.0))
+    return cluster_variance.CorrelationSums(
+        float(cells @ cells), float(sizes @ sizes), squares, max(n, 1.0)
+    )
 
 
 def _both(block: ScoreBlock, e: Floats, projection: Floats, of_systems: Floats | None) -> Floats:
@@ -216,7 +211,9 @@ def _adjusted_for_segments(
     return np.asarray(own + judge + judge.T - cross - cross.T)
 
 
-def cluster_freedom(block: ScoreBlock, totals: Floats, correlation: float) -> FreedomSums:
+def cluster_freedom(
+    block: ScoreBlock, totals: Floats, correlation: float
+) -> cluster_variance.FreedomSums:
     """Return the working variances that the clusters of segments of a block add."""
     squares = block.by_cluster_and_system(block.weighted(None))
-    return freedom_sums(block.cluster_systems, squares, totals, correlation)
+    return cluster_variance.freedom_sums(block.cluster_systems, squares, totals, correlation)

@@ -56,8 +56,10 @@ def agreement_svg(
     description = "Agreement by task: " + ", ".join(
         f"{name} {v:.2f}" for name, v in zip(names[:20], value, strict=False) if not np.isnan(v)
     )
-    with row_plot("agreement", names, description, right=48, notes=notes, part="task",
-                  x_label=", ".join(shared)) as plot:  # fmt: skip
+    label = ", ".join(shared)
+    with row_plot(
+        "agreement", names, description, right=48, notes=notes, part="task", x_label=label
+    ) as plot:
         rows = np.arange(len(names))
         plot.ax.set_xlim(min(0.0, float(np.floor(10 * np.nanmin([value, lower])) / 10)), 1)
         plot.ax.axvline(0, color=(INK, 0.4), linewidth=1)

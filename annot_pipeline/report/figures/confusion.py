@@ -8,14 +8,8 @@ from math import ceil
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.report.figures import plot as drawing
 from annot_pipeline.report.figures.base import MOST_POINTS, SMALL, numbers, px_of, short
-from annot_pipeline.report.figures.plot import (
-    NARROWEST,
-    draw_cells,
-    name_ticks,
-    new_plot,
-    nothing_svg,
-)
 from annot_pipeline.report.figures.remembered import remembered
 
 MOST_LABELS, MOST_JUDGES = 60, 12
@@ -54,7 +48,7 @@ def confusion_svg(
     if matrices.ndim == 2:
         matrices = matrices[None]
     if matrices.size == 0:
-        return nothing_svg("confusion", "no judge has a confusion matrix")
+        return drawing.nothing_svg("confusion", "no judge has a confusion matrix")
     if matrices.shape != (len(titles), len(labels), len(labels)):
         raise ValueError(
             f"confusions of shape {matrices.shape} for {len(titles)} titles, {len(labels)} labels"
@@ -71,10 +65,10 @@ def confusion_svg(
         notes.append("Empty cells have no value.")
     names = [short(label, 12) for label in labels[:k]]
     longest = px_of(*names, size=SMALL)
-    room = NARROWEST - 44 - longest
+    room = drawing.NARROWEST - 44 - longest
     side = min(room - 24, max(40.0 * k, 110.0))
     across = max(1, min(n, int(room // (side + 24))))
-    with new_plot(
+    with drawing.new_plot(
         "confusion", side, side, f"Confusion matrices of {n} judges over {k} classes",
         margins=(44 + longest, 24, 30, 40 + longest), across=across, down=ceil(n / across),
         gaps=(24, 40), notes=notes,
@@ -85,15 +79,15 @@ def confusion_svg(
                 ax.set_axis_off()
                 continue
             ax.set_title(short(titles[position], side / 8), gid="title")
-            draw_cells(ax, matrices[position], "Blues", _numbers if k <= NUMBERED else None)
+            drawing.draw_cells(ax, matrices[position], "Blues", _numbers if k <= NUMBERED else None)
             is_first, is_last = position % across == 0, position + across >= n
             ax.set_yticks(range(0, k, every), names[::every] if is_first else [])
             ax.set_xticks(
                 range(0, k, every), names[::every] if is_last else [], rotation=90,
                 rotation_mode="anchor", ha="right", va="center",
             )  # fmt: skip
-            name_ticks(ax, "x", "column")
-            name_ticks(ax, "y", "row")
+            drawing.name_ticks(ax, "x", "column")
+            drawing.name_ticks(ax, "y", "row")
             ax.set_ylabel("true label" if is_first else "")
             ax.set_xlabel("observed label" if is_last else "")
         return plot.svg()

@@ -61,8 +61,8 @@ def judge_differences_svg(
                 continue
             points = np.sort(values)[evenly(values.size, most)]
             heights = row - 0.2 + 0.5 * (np.arange(points.size) * GOLDEN % 1)
-            ax.plot(points, heights, "o", color=(color, 0.75), markersize=5, markeredgewidth=0,
-                    gid="pair")  # fmt: skip
+            pale = (color, 0.75)
+            ax.plot(points, heights, "o", color=pale, markersize=5, markeredgewidth=0, gid="pair")
             low, median, high = np.percentile(values, (25, 50, 75))
             ax.barh(row + 0.05, high - low, 0.5, low, color="none", edgecolor=(INK, 0.6))
             ax.vlines(median, row - 0.2, row + 0.3, color=(INK, 0.7), linewidth=2)

@@ -10,15 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.errors import counted
-from annot_pipeline.report.figures.base import (
-    LOOKS,
-    MOST_CURVES,
-    SERIES,
-    evenly,
-    key_name,
-    numbers,
-    short,
-)
+from annot_pipeline.report.figures import base
 from annot_pipeline.report.figures.plot import key_above, new_plot, nothing_svg
 from annot_pipeline.report.figures.remembered import remembered
 
@@ -59,12 +51,16 @@ def seconds_by_length_svg(
     ValueError
         If shapes do not fit, seconds are negative, or there are too many series.
     """
-    x, y, n = numbers(words), np.atleast_2d(numbers(seconds)), np.atleast_2d(numbers(counts))
+    x, y, n = (
+        base.numbers(words),
+        np.atleast_2d(base.numbers(seconds)),
+        np.atleast_2d(base.numbers(counts)),
+    )
     if not y.size:
         return nothing_svg("seconds-by-length", NOTHING)
-    if {y.shape, n.shape} != {(len(names), x.size)} or len(names) > MOST_CURVES:
+    if {y.shape, n.shape} != {(len(names), x.size)} or len(names) > base.MOST_CURVES:
         raise ValueError(
-            f"{len(names)} names, at most {MOST_CURVES}, and {x.size} lengths, but seconds of "
+            f"{len(names)} names, at most {base.MOST_CURVES}, and {x.size} lengths, but seconds of "
             f"shape {y.shape}, counts of {n.shape}"
         )
     if (y < 0).any():
@@ -74,24 +70,24 @@ def seconds_by_length_svg(
     curves = [(name, row) for name, row in zip(names, y, strict=True) if not np.isnan(row).all()]
     if not curves:
         return nothing_svg("seconds-by-length", NOTHING)
-    ends = ", ".join(f"{short(name)} {row[~np.isnan(row)][-1]:.3g}" for name, row in curves)
-    description = f"{short(y_label)} at {counted(x.size, 'length')} of text, over all: {ends}"
+    ends = ", ".join(f"{base.short(name)} {row[~np.isnan(row)][-1]:.3g}" for name, row in curves)
+    description = f"{base.short(y_label)} at {counted(x.size, 'length')} of text, over all: {ends}"
     notes = [
         "Each point: texts of so many words or fewer. Under it: how many were timed, of "
-        f"{' and '.join(short(name, 30) for name in names)}."
+        f"{' and '.join(base.short(name, 30) for name in names)}."
     ]
     margins = 76, 24, 22 + 18 * ceil(len(curves) / 2), 58 + 15 * len(names)
     with new_plot("seconds-by-length", 254, 240, description, notes=notes, margins=margins) as plot:
         ax = plot.ax
-        for (name, row), look, color in zip(curves, LOOKS, SERIES, strict=False):
+        for (name, row), look, color in zip(curves, base.LOOKS, base.SERIES, strict=False):
             ax.plot(
                 x, row, look, color=color, linewidth=2, markersize=6, markeredgewidth=0,
-                clip_on=False, gid="curve", label=key_name(name),
+                clip_on=False, gid="curve", label=base.key_name(name),
             )  # fmt: skip
         ax.grid(visible=True, axis="y")
-        ax.set_ylabel(fill(short(y_label, 60), 36), gid="axis")
+        ax.set_ylabel(fill(base.short(y_label, 60), 36), gid="axis")
         ax.set_ylim(bottom=0)
-        ticked = evenly(x.size, MOST_TICKS).tolist()
+        ticked = base.evenly(x.size, MOST_TICKS).tolist()
         ax.set_xticks(x[ticked], [f"{v:,.6g}" for v in x[ticked]])
         for row in range(len(names)):
             down = -(34 + 15 * row)

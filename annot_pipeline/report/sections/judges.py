@@ -10,13 +10,8 @@ from typing import Any
 
 from annot_pipeline.config.sections import SCREENINGS, TESTS_WITH_CONTRAST
 from annot_pipeline.contracts import families_text
+from annot_pipeline.report import release_figures
 from annot_pipeline.report.contents import Contents, count_tasks
-from annot_pipeline.report.release_figures import (
-    accuracy_figures,
-    confusion_figures,
-    difference_figures,
-    judge_figures,
-)
 from annot_pipeline.report.render import flag, number
 
 MOST_ROWS, MOST_OF_JUDGE = 200, 3
@@ -34,7 +29,7 @@ def judges(contents: Contents) -> dict[str, Any]:
         verdicts if any(n for verdict, n in verdicts.items() if verdict != "untested") else {}
         for verdicts in (facts["verdicts"], facts["label_verdicts"])
     )
-    listed = _by_concern(contents.judges)
+    listed, differences = _by_concern(contents.judges), contents.internal["control_differences"]
     n_doubted = Counter(row["task"] for row in contents.judges if not all(_concern(row)))
     return {
         "verdicts": by_controls or by_labels, "by_labels": not by_controls,
@@ -43,12 +38,12 @@ def judges(contents: Contents) -> dict[str, Any]:
         "has_level": quality["test"] not in SCREENINGS,
         "families": families_text(facts["families"]), "rows": _rows(listed),
         "ids": _ids(listed), "n_rows": len(contents.judges),
-        "accuracy_drawings": accuracy_figures(contents.judges, n_doubted),
+        "accuracy_drawings": release_figures.accuracy_figures(contents.judges, n_doubted),
         "control_drawings": [
-            *judge_figures(tables["judges"], quality["alpha"]),
-            *difference_figures(tables["judges"], contents.internal["control_differences"]),
+            *release_figures.judge_figures(tables["judges"], quality["alpha"]),
+            *release_figures.difference_figures(tables["judges"], differences),
         ],
-        "confusion_drawings": confusion_figures(
+        "confusion_drawings": release_figures.confusion_figures(
             tables["judge_confusion"], tables["judges"], tables["prevalence"], n_doubted
         ),
         "n_confused_tasks": count_tasks(tables["judge_confusion"]),

@@ -10,25 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.errors import first_of
-from annot_pipeline.report.comparison_figures import (
-    effort_figures,
-    segment_figures,
-    time_figures,
-    win_figures,
-)
+from annot_pipeline.report import comparison_figures as graph_figures
+from annot_pipeline.report import release_figures
 from annot_pipeline.report.contents import Contents, count_tasks, of_every_task, plain
-from annot_pipeline.report.release_figures import (
-    COMPONENTS,
-    Drawn,
-    best_systems,
-    comparison_figures,
-    detectable_differences,
-    first_tasks,
-    headline_ranking,
-    most_frequent_reason,
-    ranking_figures,
-    score_figures,
-)
 from annot_pipeline.report.release_figures import MOST_TASKS as DRAWN
 from annot_pipeline.report.render import interval
 
@@ -48,26 +32,30 @@ def rankings(contents: Contents) -> dict[str, Any]:
     n_tasks = count_tasks(ranked)
     segments = internal["segment_contradictions"]
     segments = segments.filter(pc.greater(segments["n_graphs_with_contradictions"], 0))
-    compared = comparison_figures(
+    compared = release_figures.comparison_figures(
         tables["system_comparisons"], contents.settings["ranking"]["alpha"], ranked
     )
     outputs = [
-        *segment_figures(internal["drawn_segments"], internal["drawn_comparisons"]),
-        *effort_figures(facts["adequacy"]), *time_figures(times),
+        *graph_figures.segment_figures(internal["drawn_segments"], internal["drawn_comparisons"]),
+        *graph_figures.effort_figures(facts["adequacy"]), *graph_figures.time_figures(times),
     ]  # fmt: skip
     result = {
         **best(ranked, tables["variance"]),
         **ranking_rows(ranked),
         "references": [s for t in sorted(facts["kinds"]) for s in contents.references(t)],
-        "drawings": ranking_figures(ranked, comparisons=tables["system_comparisons"]),
-        "other_drawings": ranking_figures(ranked, DRAWN, MOST_DRAWN, tables["system_comparisons"]),
+        "drawings": release_figures.ranking_figures(
+            ranked, comparisons=tables["system_comparisons"]
+        ),
+        "other_drawings": release_figures.ranking_figures(
+            ranked, DRAWN, MOST_DRAWN, tables["system_comparisons"]
+        ),
         "most_drawn": min(n_tasks, MOST_DRAWN),
         "order_effects": _order_effects(facts["systems_compared"]),
         "length_effects": _length_effects(facts["systems_compared"]),
         "compared": _figures(compared, tables["system_comparisons"]),
-        "wins": _figures(win_figures(internal["wins"], ranked), internal["wins"]),
+        "wins": _figures(graph_figures.win_figures(internal["wins"], ranked), internal["wins"]),
         "outputs": _figures(outputs, tables["segment_ranks"]),
-        "scores": _figures(score_figures(tables["drawn_scores"]), tables["scores"]),
+        "scores": _figures(release_figures.score_figures(tables["drawn_scores"]), tables["scores"]),
         "n_contradicted": segments.num_rows,
         "contradicted": _contradicted(segments),
         "times": of_every_task(times, MOST_ROWS).to_pylist(),
@@ -79,30 +67,30 @@ def rankings(contents: Contents) -> dict[str, Any]:
     return result if has_content else {}
 
 
-def _figures(drawings: Sequence[Drawn], table: pa.Table) -> dict[str, Any]:
+def _figures(drawings: Sequence[release_figures.Drawn], table: pa.Table) -> dict[str, Any]:
     return {"drawings": drawings, "n_tasks": count_tasks(table)}
 
 
 def best(ranked: pa.Table, variance: pa.Table) -> dict[str, Any]:
     """Return the best systems of each task, by component."""
     rows: list[tuple[Any, ...]] = []
-    detectable = detectable_differences(variance)
+    detectable = release_figures.detectable_differences(variance)
     has_components, n_left_out = False, 0
-    for task, of_task in first_tasks(ranked, end=MOST_TASKS):
-        components = headline_ranking(of_task, task)
+    for task, of_task in release_figures.first_tasks(ranked, end=MOST_TASKS):
+        components = release_figures.headline_ranking(of_task, task)
         has_components |= len(components) > 1
         n_left_out += max(len(components) - MOST_COMPONENTS, 0)
         for component in components[:MOST_COMPONENTS]:
-            systems, which = best_systems(component)
+            systems, which = release_figures.best_systems(component)
             difference, limit = detectable.get(task, (None, ""))
             rows.append((
                 task, component[0]["component"] if len(components) > 1 else None,
                 component[0]["method"], first_of(systems, 10), which, len(component), difference,
-                limit, most_frequent_reason(component),
+                limit, release_figures.most_frequent_reason(component),
             ))  # fmt: skip
     return {
         "best": rows,
-        "components": COMPONENTS if has_components else "",
+        "components": release_figures.COMPONENTS if has_components else "",
         "n_left_out": n_left_out,
         "most_components": MOST_COMPONENTS,
         "n_tasks": count_tasks(ranked),

@@ -12,15 +12,13 @@ from textwrap import shorten
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-import pyarrow.compute as pc
-
 from annot_pipeline.config.judges import model_families
-from annot_pipeline.contracts import TEXT, model_note, share_text
+from annot_pipeline.contracts import model_note, share_text
 from annot_pipeline.errors import counted, first_of
 from annot_pipeline.gates.gate import statement
 from annot_pipeline.report.accuracy import accuracies
 from annot_pipeline.report.citation import title
-from annot_pipeline.report.contents import Contents
+from annot_pipeline.report.contents import Contents, rows_where
 from annot_pipeline.report.release_figures import (
     UNITS,
     best_systems,
@@ -91,8 +89,8 @@ LEVELS = {"error": "failed gate", "warn": "warning"}
 
 def use(contents: Contents) -> dict[str, Any]:
     """Return the verdict, tiles, gates that did not pass, and the next commands."""
-    tiles = [labels_tile(contents), judges_tile(contents), changes_tile(contents),
-             winner_tile(contents)]  # fmt: skip
+    makers = (labels_tile, judges_tile, changes_tile, winner_tile)
+    tiles = [make(contents) for make in makers]
     return {
         **verdict(contents, tiles),
         **became(contents),
@@ -208,10 +206,8 @@ def _models_as_people(contents: Contents, says: str, detail: str) -> str:
 def by_chance(contents: Contents) -> str:
     """Return the tasks whose judges agree no more than by chance, with the statistic."""
     rows = [row for task in sorted(contents.facts["kinds"]) if (row := contents.headline(task))]
-    return first_of([
-        f"{row['task']} {number(without_rounding(row['value']))}"
-        for row in rows if row["value"] <= 0
-    ])  # fmt: skip
+    by_task = {r["task"]: without_rounding(r["value"]) for r in rows if r["value"] <= 0}
+    return first_of([f"{task} {number(value)}" for task, value in by_task.items()])
 
 
 def _is_doubted(row: Row) -> bool:
@@ -465,10 +461,9 @@ def _first_of_one_task(contents: Contents, task: str, rows: list[Row]) -> Tile:
 
 def _other_firsts(contents: Contents, task: str, systems: Sequence[str]) -> list[str]:
     """Return by how many methods the first system is first, where most have another first."""
-    rankings = contents.tables["system_rankings"]
-    is_ranked = pc.and_(pc.equal(rankings["task"].cast(TEXT), task), rankings["rank"].is_valid())
+    rankings = rows_where(contents.tables["system_rankings"], task=task)
     by_method: dict[str, list[Row]] = {}
-    for row in rankings.filter(is_ranked).to_pylist():
+    for row in rankings.filter(rankings["rank"].is_valid()).to_pylist():
         if row["system"] in systems:
             by_method.setdefault(row["method"], []).append(row)
     firsts = Counter(min(r, key=lambda row: (row["rank"], systems.index(row["system"])))["system"]

@@ -23,6 +23,7 @@ from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.config import Ranking
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.methods.numerics.rounding import comparable
+from annot_pipeline.methods.rankings import comparison_fit
 from annot_pipeline.methods.rankings.adjusted_comparisons import (
     AdjustedComparisons,
     ComparisonBlock,
@@ -30,28 +31,13 @@ from annot_pipeline.methods.rankings.adjusted_comparisons import (
     adjusted_comparisons,
     pair_counts,
 )
-from annot_pipeline.methods.rankings.comparison_fit import (
-    confounded_pairs,
-    estimable_orders,
-    varies_within_systems,
-)
 from annot_pipeline.methods.rankings.inference import compare_estimates
 from annot_pipeline.methods.rankings.sign_tests import sign_tests
+from annot_pipeline.stages.rankings import ranking_rows
 from annot_pipeline.stages.rankings.comparison_scores import (
     NOT_KEPT,
     ONLY_TIES,
     part_reasons,
-)
-from annot_pipeline.stages.rankings.ranking_rows import (
-    MethodRanking,
-    Ranked,
-    RankingContext,
-    few,
-    inference_caveats,
-    inference_metrics,
-    inference_reasons,
-    ranks_within,
-    unranked,
 )
 from annot_pipeline.stages.rankings.system_comparisons import SystemComparisons
 
@@ -61,22 +47,26 @@ DIGITS = 9
 """Digits after the point to which scores are compared: beyond is the solver's."""
 
 
-def bradley_terry_rankings(task: SystemComparisons, context: RankingContext) -> Ranked:
+def bradley_terry_rankings(
+    task: SystemComparisons, context: ranking_rows.RankingContext
+) -> ranking_rows.Ranked:
     """Return the ranking of one task by strengths."""
     return rank_by_strengths(task, context, METHOD)
 
 
-def _unranked(task: SystemComparisons, method: str, reason: str) -> Ranked:
+def _unranked(task: SystemComparisons, method: str, reason: str) -> ranking_rows.Ranked:
     reasons = [[reason if is_compared else NOT_KEPT] for is_compared in task.part >= 0]
-    return Ranked([unranked(method, task.n_segments, task.n_comparisons, reasons)])
+    return ranking_rows.Ranked(
+        [ranking_rows.unranked(method, task.n_segments, task.n_comparisons, reasons)]
+    )
 
 
 def rank_by_strengths(
     task: SystemComparisons,
-    context: RankingContext,
+    context: ranking_rows.RankingContext,
     method: str,
     covariates: Mapping[str, Floats] | None = None,
-) -> Ranked:
+) -> ranking_rows.Ranked:
     """Return the ranking of one task by strengths.
 
     Parameters
@@ -115,19 +105,19 @@ def rank_by_strengths(
     is_lone = np.bincount(component, minlength=n)[component] == 1
     is_sized = ~np.isnan(values) & (has_sizes | ~is_lone | (task.part < 0))
     score = np.where(is_sized, values, np.nan)
-    reasons = inference_reasons(estimates, inference)
+    reasons = ranking_rows.inference_reasons(estimates, inference)
     for code in range(n):
         reasons[code] = _reasons(task, ranking, code, reasons[code])
-    ranked = MethodRanking(
+    ranked = ranking_rows.MethodRanking(
         method, score, _ranks(task, values, has_sizes=has_sizes), task.part, task.n_segments,
         task.n_comparisons, reasons, score - inference.half_width,
         score + inference.half_width, inference, _sign_p_values(task, block),
-        caveats=inference_caveats(estimates, inference), why_not_connected=NO_SIZE,
+        caveats=ranking_rows.inference_caveats(estimates, inference), why_not_connected=NO_SIZE,
     )  # fmt: skip
     judges = np.zeros(int(task.judge.max(initial=-1)) + 1, np.bool_)
     judges[task.judge] = True
-    return Ranked([ranked], {method: {
-        **inference_metrics(inference, judges),
+    return ranking_rows.Ranked([ranked], {method: {
+        **ranking_rows.inference_metrics(inference, judges),
         "tie_parameter": None if np.isnan(fitted.fit.tie) else float(np.exp(fitted.fit.tie)),
         **_order_metrics(
             task, is_known=is_order_known, fitted=fitted, n_inestimable=n_inestimable
@@ -155,10 +145,10 @@ def _block(task: SystemComparisons, *, is_known: bool) -> tuple[ComparisonBlock,
         has_documents=task.cluster is not None,
     )  # fmt: skip
     counts = pair_counts(block).n
-    is_estimable = estimable_orders(counts)
+    is_estimable = comparison_fit.estimable_orders(counts)
     without = (block.orders >= 0) & ~np.append(is_estimable, False)[block.orders]
     block = replace(block, orders=np.where(without, -1, block.orders))
-    return block, confounded_pairs(counts, is_estimable), int(without.sum())
+    return block, comparison_fit.confounded_pairs(counts, is_estimable), int(without.sum())
 
 
 def _only(block: ComparisonBlock, rows: Flags) -> ComparisonBlock:
@@ -187,9 +177,9 @@ def _ranks(task: SystemComparisons, values: Floats, *, has_sizes: bool) -> Codes
     is_seen = task.part >= 0
     score = np.round(values, DIGITS)
     if has_sizes:
-        return ranks_within(np.where(is_seen, score, np.nan), task.part)
+        return ranking_rows.ranks_within(np.where(is_seen, score, np.nan), task.part)
     score = np.where(is_seen, np.nan_to_num(score), np.nan)
-    within = ranks_within(score, task.graph.component)
+    within = ranking_rows.ranks_within(score, task.graph.component)
     return np.where(is_seen, within + task.graph.count_better(), 0)
 
 
@@ -206,7 +196,7 @@ def _reasons(task: SystemComparisons, ranking: Ranking, code: int, limits: list[
         return reasons + limits
     what = "score within its component" if members.sum() > 1 else "no finite score and interval"
     text = f"{what}: the comparisons are not strongly connected; "
-    names = few(task.names, members)
+    names = ranking_rows.few(task.names, members)
     if graph.total[graph.part[code]]:
         text += f"ranked by the order of the components, of which this is ({names})"
     else:
@@ -282,10 +272,12 @@ ALWAYS_ONE = "the longer text always wins or never wins: its effect has no finit
 WITHOUT_TEXT = "no comparison of two outputs with texts"
 
 
-def length_rankings(task: SystemComparisons, context: RankingContext) -> Ranked:
+def length_rankings(
+    task: SystemComparisons, context: ranking_rows.RankingContext
+) -> ranking_rows.Ranked:
     """Return the ranking of one task by strengths at equal length, if the campaign asks for it."""
     if COVARIATE not in context.ranking.covariates:
-        return Ranked([])
+        return ranking_rows.Ranked([])
     if len(task.names) > context.most_systems:
         return rank_by_strengths(task, context, AT_EQUAL_LENGTH)
     lengths = task.length_difference
@@ -305,7 +297,7 @@ def length_rankings(task: SystemComparisons, context: RankingContext) -> Ranked:
         [WITHOUT_TEXT] if is_lost else own
         for own, is_lost in zip(ranking.reasons, lost.tolist(), strict=True)
     ]
-    return Ranked([replace(ranking, reasons=reasons)], ranked.metrics)
+    return ranking_rows.Ranked([replace(ranking, reasons=reasons)], ranked.metrics)
 
 
 def _with_texts(task: SystemComparisons, rows: Flags) -> SystemComparisons:
@@ -323,7 +315,7 @@ def _why_not(task: SystemComparisons, lengths: Floats) -> str | None:
     """Return why the effect of length cannot be estimated; None if it can."""
     if not lengths.any():
         return EQUAL
-    if not varies_within_systems(lengths, task.first, task.second):
+    if not comparison_fit.varies_within_systems(lengths, task.first, task.second):
         return BY_SYSTEM
     longer = np.where(lengths > 0, task.preferences, 1 - task.preferences)[lengths != 0]
     return ALWAYS_ONE if longer.min() == 1 or longer.max() == 0 else None

@@ -14,19 +14,16 @@ from dataclasses import replace
 import numpy as np
 
 from annot_pipeline.arrays import Codes, Floats
+from annot_pipeline.methods.comparisons import comparison_counts
 from annot_pipeline.methods.comparisons.bounded_ra import BoundedRaParams, bounded_ra
 from annot_pipeline.methods.comparisons.clusters import rank_clusters, rank_ranges, ranks
-from annot_pipeline.methods.comparisons.comparison_counts import (
-    PairCounts,
-    TiesOfShares,
-    win_shares,
-)
 from annot_pipeline.methods.comparisons.online_rounds import Round, online_rounds
 from annot_pipeline.methods.comparisons.trueskill import TrueSkillParams, trueskill
 from annot_pipeline.methods.numerics.bootstrap import SegmentScores, resample_segments
 from annot_pipeline.methods.numerics.moments import means
 from annot_pipeline.methods.numerics.rounding import comparable
 from annot_pipeline.methods.rankings.inference import CONFIRMED_SEGMENTS
+from annot_pipeline.stages.rankings import score_rankings
 from annot_pipeline.stages.rankings.ranking_rows import (
     MethodRanking,
     Ranked,
@@ -34,11 +31,6 @@ from annot_pipeline.stages.rankings.ranking_rows import (
     bootstrap_intervals,
     few,
     ranks_within,
-)
-from annot_pipeline.stages.rankings.score_rankings import (
-    DOCUMENTS_REPEAT,
-    FEW_SEGMENTS,
-    JUDGES_REPEAT,
 )
 from annot_pipeline.stages.rankings.system_comparisons import SystemComparisons
 
@@ -48,7 +40,7 @@ NOT_KEPT = "no comparison of judges kept"
 ONLY_TIES = "all comparisons are ties: systems cannot be separated"
 GRADED = "no interval: preferences are graded, see the headline"
 ORDERED = "no interval: it depends on the order of comparisons, see the headline"
-WAYS: dict[str, TiesOfShares] = {"wins": "out", "wins_ties_half": "half"}
+WAYS: dict[str, comparison_counts.TiesOfShares] = {"wins": "out", "wins_ties_half": "half"}
 """Shares of wins by name, and what a tie is there."""
 MOST_ORDERS = 50
 """Random orders, at most, whose mean is the permuted score."""
@@ -78,8 +70,8 @@ def win_rankings(task: SystemComparisons, context: RankingContext) -> Ranked:
     ])  # fmt: skip
 
 
-def _shares(task: SystemComparisons, counts: PairCounts, method: str) -> Floats:
-    return win_shares(
+def _shares(task: SystemComparisons, counts: comparison_counts.PairCounts, method: str) -> Floats:
+    return comparison_counts.win_shares(
         task.counted.first, task.counted.second, counts.wins, counts.ties, counts.losses,
         n_systems=len(task.names), ties_count=WAYS[method],
     )  # fmt: skip
@@ -215,7 +207,7 @@ def description(
         elif only_ties[code]:
             own.append(ONLY_TIES)
         elif why_no_interval or interval is None or np.isnan(interval[0][code]):
-            own.append(why_no_interval or FEW_SEGMENTS)
+            own.append(why_no_interval or score_rankings.FEW_SEGMENTS)
         reasons.append(own)
     low, high = interval or (None, None)
     group = np.where(np.isnan(score), -1, task.part)
@@ -242,12 +234,12 @@ def why_no_interval(task: SystemComparisons, context: RankingContext) -> str:
     if not context.ranking.bootstrap:
         return "ranking.bootstrap is 0: no interval"
     if task.judges_repeat:
-        return JUDGES_REPEAT
+        return score_rankings.JUDGES_REPEAT
     if len(task.names) > context.most_systems:
         return f"more than {context.most_systems} systems: no interval"
     if task.shares_documents:
-        return DOCUMENTS_REPEAT
-    return FEW_SEGMENTS if task.counted.n_units < CONFIRMED_SEGMENTS else ""
+        return score_rankings.DOCUMENTS_REPEAT
+    return score_rankings.FEW_SEGMENTS if task.counted.n_units < CONFIRMED_SEGMENTS else ""
 
 
 def _interval(task: SystemComparisons, parts: list[Floats], n_segments: Codes) -> Intervals | None:

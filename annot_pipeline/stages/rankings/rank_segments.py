@@ -27,6 +27,7 @@ from annot_pipeline.methods.comparisons.comparison_graphs import (
     majority_outcomes,
 )
 from annot_pipeline.methods.comparisons.harmonized_ranks import harmonized_ranks, rank_shift
+from annot_pipeline.methods.numerics.distinct import ranges
 from annot_pipeline.methods.numerics.ranks import dense_ranks
 from annot_pipeline.methods.numerics.rounding import comparable
 from annot_pipeline.runtime.coded_task import CodedTask
@@ -204,10 +205,7 @@ def _by_judge(outputs: _Outputs) -> dict[str, Any]:
     starts, ends = (np.searchsorted(outputs.like[order], judged_outputs.first, side=side)
                     for side in ("left", "right"))  # fmt: skip
     of_node = np.repeat(np.arange(judged_outputs.first.size), ends - starts)
-    nth = np.arange(of_node.size) - np.repeat(
-        np.cumsum(ends - starts) - (ends - starts), ends - starts
-    )
-    twin = outputs.twin[order[starts[of_node] + nth]]
+    twin = outputs.twin[order[ranges(starts, ends - starts)]]
     first = np.append(outputs.first, judged_outputs.first[of_node])
     second = np.append(outputs.second, twin)
     judge = np.append(outputs.judge, judged_outputs.second[of_node])
@@ -240,11 +238,7 @@ def _adequacy(outputs: _Outputs, graphs: ComparisonGraphs, task: Row, votes: pa.
 
 
 def _table(
-    task: str,
-    outputs: _Outputs,
-    graphs: ComparisonGraphs,
-    adequacy: Adequacy,
-    ranked: dict[str, Any],
+    task: str, outputs: _Outputs, graphs: ComparisonGraphs, adequacy: Adequacy, ranked: Row
 ) -> pa.Table:
     n = outputs.graph.size
     return SEGMENT_RANKS.from_columns(

@@ -23,15 +23,11 @@ from annot_pipeline.contracts import GOLD, TEXT
 from annot_pipeline.contracts.task_table import scale_of
 from annot_pipeline.runtime.coded_task import CodedTask
 from annot_pipeline.runtime.task_partitions import TaskData, TaskResult
+from annot_pipeline.stages.rankings import comparison_scores
 from annot_pipeline.stages.rankings.answers_of_systems import with_answers
 from annot_pipeline.stages.rankings.bradley_terry_ranking import (
     bradley_terry_rankings,
     length_rankings,
-)
-from annot_pipeline.stages.rankings.comparison_scores import (
-    dominance_rankings,
-    online_rankings,
-    win_rankings,
 )
 from annot_pipeline.stages.rankings.ranking_rows import (
     NAMED,
@@ -60,7 +56,8 @@ def ranked_by(
 
 BY_SCORES = (adjusted_rankings, mean_rankings)
 BY_COMPARISONS = (
-    bradley_terry_rankings, length_rankings, win_rankings, dominance_rankings, online_rankings,
+    bradley_terry_rankings, length_rankings, comparison_scores.win_rankings,
+    comparison_scores.dominance_rankings, comparison_scores.online_rankings,
 )  # fmt: skip
 """Methods that rank the systems of a task: each one, or several that share their work."""
 

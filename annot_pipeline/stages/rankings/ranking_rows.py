@@ -239,16 +239,12 @@ def ranking_tables(
     headline
         Name of the method to read.
     """
-    return {
-        "system_rankings": pa.concat_tables([
-            SYSTEM_RANKINGS.empty(),
-            *(_system_rows(task, names, ranking, headline) for ranking in rankings),
-        ]),
-        "system_comparisons": pa.concat_tables([
-            SYSTEM_COMPARISONS.empty(),
-            *(_pair_rows(task, names, ranking, headline) for ranking in rankings),
-        ]),
-    }  # fmt: skip
+    rows, pairs = [SYSTEM_RANKINGS.empty()], [SYSTEM_COMPARISONS.empty()]
+    for ranking in rankings:
+        rows.append(_system_rows(task, names, ranking, headline))
+        pairs.append(_pair_rows(task, names, ranking, headline))
+    tables = {"system_rankings": rows, "system_comparisons": pairs}
+    return {name: pa.concat_tables(parts) for name, parts in tables.items()}
 
 
 def unranked(

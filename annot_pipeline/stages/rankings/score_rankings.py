@@ -30,19 +30,7 @@ from annot_pipeline.methods.rankings.inference import (
 )
 from annot_pipeline.methods.rankings.score_effects import ScoreParams
 from annot_pipeline.methods.scores.system_comparisons import compare_systems
-from annot_pipeline.stages.rankings.ranking_rows import (
-    MethodRanking,
-    Ranked,
-    RankingContext,
-    RankSumTests,
-    bootstrap_intervals,
-    few,
-    inference_caveats,
-    inference_metrics,
-    inference_reasons,
-    ranks_within,
-    unranked,
-)
+from annot_pipeline.stages.rankings import ranking_rows
 from annot_pipeline.stages.rankings.system_scores import Cells, ScoreCounts, SystemScores
 
 ADJUSTED = {"adjusted": False, "adjusted_scaled": True}
@@ -54,7 +42,9 @@ NO_JUDGE_CONNECTS = "no judge connects all systems"
 EQUAL_SPREADS = "the spreads of judges hardly differ: see adjusted"
 
 
-def adjusted_rankings(scores: SystemScores, context: RankingContext) -> Ranked:
+def adjusted_rankings(
+    scores: SystemScores, context: ranking_rows.RankingContext
+) -> ranking_rows.Ranked:
     """Return the rankings by adjusted scores; metrics are those of the headline."""
     counts, ranking = scores.counts, context.ranking
     connected: dict[str, Any] = {
@@ -63,7 +53,9 @@ def adjusted_rankings(scores: SystemScores, context: RankingContext) -> Ranked:
     }
     if len(scores.names) > context.most_systems:
         why = f"more than {context.most_systems} systems: not adjusted, and no tests"
-        return Ranked([_unranked(method, counts, why) for method in ADJUSTED], connected)
+        return ranking_rows.Ranked(
+            [_unranked(method, counts, why) for method in ADJUSTED], connected
+        )
     rankings, metrics, headline = [], {}, None
     for method, is_scaled in ADJUSTED.items():
         if headline is not None and headline.spread_of_spreads < LEAST_SPREAD:
@@ -76,23 +68,23 @@ def adjusted_rankings(scores: SystemScores, context: RankingContext) -> Ranked:
         estimates = replace(fitted.estimates, values=values)
         inference = compare_estimates(estimates, alpha=ranking.alpha)
         if not is_scaled:
-            metrics = inference_metrics(inference, counts.segments_of_judge > 0)
+            metrics = ranking_rows.inference_metrics(inference, counts.segments_of_judge > 0)
             headline = replace(fitted, estimates=estimates)
         component = np.full(has_score.size, -1)
         component[has_score] = numbered_by_first(estimates.component[has_score])
         rankings.append(
-            MethodRanking(
+            ranking_rows.MethodRanking(
                 method, values, inference.rank, component, *counts.by_system,
                 _adjusted_reasons(scores.names, estimates, inference, component, scores.connected),
                 values - inference.half_width, values + inference.half_width, inference,
-                caveats=inference_caveats(estimates, inference),
+                caveats=ranking_rows.inference_caveats(estimates, inference),
             )
         )  # fmt: skip
-    return Ranked(rankings, metrics | connected, headline)
+    return ranking_rows.Ranked(rankings, metrics | connected, headline)
 
 
-def _unranked(method: str, counts: ScoreCounts, reason: str) -> MethodRanking:
-    return unranked(method, *counts.by_system, [[reason] for _ in counts.judgments])
+def _unranked(method: str, counts: ScoreCounts, reason: str) -> ranking_rows.MethodRanking:
+    return ranking_rows.unranked(method, *counts.by_system, [[reason] for _ in counts.judgments])
 
 
 def _adjusted_reasons(
@@ -103,12 +95,12 @@ def _adjusted_reasons(
     connected: Codes,
 ) -> list[list[str]]:
     """Return what is missing of each system, or limits its tests."""
-    reasons = inference_reasons(estimates, inference)
+    reasons = ranking_rows.inference_reasons(estimates, inference)
     for code, own in enumerate(component.tolist()):
         if own < 0:
             reasons[code] = [NOT_KEPT]
         elif component.max() > 0:
-            members = few(names, component == own)
+            members = ranking_rows.few(names, component == own)
             reasons[code].insert(0, why_separate(connected, own, members))
     return reasons
 
@@ -135,7 +127,7 @@ DOCUMENTS_REPEAT = "no interval: segments of one document are not independent, s
 FEW_SEGMENTS = f"no interval: fewer than {CONFIRMED_SEGMENTS} segments"
 
 
-def mean_rankings(task: SystemScores, context: RankingContext) -> Ranked:
+def mean_rankings(task: SystemScores, context: ranking_rows.RankingContext) -> ranking_rows.Ranked:
     """Return the rankings by means of segment scores."""
     why_no_interval = _why_no_interval(task, context.ranking)
     intervals = None if why_no_interval else _bootstrap(task, context.ranking, context.seed)
@@ -157,12 +149,16 @@ def mean_rankings(task: SystemScores, context: RankingContext) -> Ranked:
             low, high = intervals[number]
             described = replace(described, low=low, high=high)
         rankings.append(described)
-    return Ranked(rankings)
+    return ranking_rows.Ranked(rankings)
 
 
 def _described_by(
-    method: str, scores: Cells, groups: Codes, names: Sequence[str], context: RankingContext
-) -> MethodRanking:
+    method: str,
+    scores: Cells,
+    groups: Codes,
+    names: Sequence[str],
+    context: ranking_rows.RankingContext,
+) -> ranking_rows.MethodRanking:
     """Return the ranking by the means of segment scores, without intervals."""
     n = len(names)
     n_segments = np.bincount(scores.systems, minlength=n)
@@ -172,11 +168,11 @@ def _described_by(
     for code in range(n):
         own = [] if n_segments[code] else [NO_JUDGMENT]
         if n_segments[code] and group.max(initial=0) > 0:
-            own = [why_separate(groups, group[code], few(names, group == group[code]))]
+            own = [why_separate(groups, group[code], ranking_rows.few(names, group == group[code]))]
         reasons.append(own)
     rank_sum, cluster = _rank_sum(scores, comparable(score), group, context)
-    return MethodRanking(
-        method, score, ranks_within(comparable(score), group), group, n_segments,
+    return ranking_rows.MethodRanking(
+        method, score, ranking_rows.ranks_within(comparable(score), group), group, n_segments,
         np.bincount(scores.systems, scores.n_judgments, n).astype(np.int64), reasons,
         rank_sum=rank_sum, wmt_cluster=cluster,
     )  # fmt: skip
@@ -203,13 +199,13 @@ def _bootstrap(task: SystemScores, ranking: Ranking, seed: int) -> list[tuple[Fl
     intervals = []
     for values, scores in zip(rounds, task.cells.values(), strict=True):
         n_segments = np.bincount(scores.systems, minlength=len(task.names))
-        intervals.append(bootstrap_intervals(values, n_segments >= CONFIRMED_SEGMENTS))
+        intervals.append(ranking_rows.bootstrap_intervals(values, n_segments >= CONFIRMED_SEGMENTS))
     return intervals
 
 
 def _rank_sum(
-    scores: Cells, score: Floats, component: Codes, context: RankingContext
-) -> tuple[RankSumTests, Codes] | tuple[None, None]:
+    scores: Cells, score: Floats, component: Codes, context: ranking_rows.RankingContext
+) -> tuple[ranking_rows.RankSumTests, Codes] | tuple[None, None]:
     """Return WMT's tests of all pairs of a component, and clusters by `Ranking.cluster_rule`."""
     n, ranking = score.size, context.ranking
     if n > context.most_systems:
@@ -227,4 +223,4 @@ def _rank_sum(
         members = np.flatnonzero(component == code)
         members = members[np.argsort(-score[members], kind="stable")]
         cluster[members] = clusters(beats[np.ix_(members, members)], ranking.cluster_rule)
-    return RankSumTests(difference, p_value, p_adjusted, beats), cluster
+    return ranking_rows.RankSumTests(difference, p_value, p_adjusted, beats), cluster

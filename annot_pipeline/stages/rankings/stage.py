@@ -11,49 +11,38 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import DESCRIBING, GOLD, SEGMENT_RANKS
+from annot_pipeline.runtime import task_partitions
 from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.hash_values import hash_values
 from annot_pipeline.runtime.indexing import ByTask
 from annot_pipeline.runtime.stage import Stage
-from annot_pipeline.runtime.task_partitions import (
-    TaskData,
-    TaskResult,
-    TaskWork,
-    run_by_task,
-    several_files,
-)
+from annot_pipeline.stages.rankings import metrics as ranking_metrics
 from annot_pipeline.stages.rankings.answers_of_systems import (
     answers_of_systems,
     missing_answers,
-)
-from annot_pipeline.stages.rankings.metrics import (
-    ComparisonMetrics,
-    ContradictionMetrics,
-    SegmentRankMetrics,
-    SystemRankMetrics,
 )
 from annot_pipeline.stages.shared.comparisons import COMPARISONS, LEFT_OUT
 from annot_pipeline.stages.shared.judged_together import judged_together
 
 
-def compare_outputs(context: StageContext) -> StageOutput[ComparisonMetrics]:
+def compare_outputs(context: StageContext) -> StageOutput[ranking_metrics.ComparisonMetrics]:
     """Collect the comparisons of all tasks that hold any."""
-    work = TaskWork(
+    work = task_partitions.TaskWork(
         inputs=("controlled", "standardized"),
         finish=_compare,
         schemas={"comparisons": COMPARISONS, "not_compared": LEFT_OUT},
         kinds={"controlled": ("pairwise", "ranking")},
         listed="controlled",
-        is_large=several_files,
+        is_large=task_partitions.several_files,
     )
-    output = run_by_task(context, work)
+    output = task_partitions.run_by_task(context, work)
     n, ties = (sum(output.metric(name).values()) for name in ("comparisons", "ties"))
     if n:
         context.progress(f"{n:,} comparisons, {ties:,} of them ties")
-    return output.output(ComparisonMetrics)
+    return output.output(ranking_metrics.ComparisonMetrics)
 
 
-def _compare(task: TaskData, _: None) -> TaskResult:
+def _compare(task: task_partitions.TaskData, _: None) -> task_partitions.TaskResult:
     from annot_pipeline.stages.rankings.break_into_comparisons import break_into_comparisons
 
     return break_into_comparisons(task, judged_together(task))
@@ -68,20 +57,20 @@ class _Known:
     equal: pa.Table = field(repr=False)
 
 
-def rank_outputs(context: StageContext) -> StageOutput[SegmentRankMetrics]:
+def rank_outputs(context: StageContext) -> StageOutput[ranking_metrics.SegmentRankMetrics]:
     """Return ranks of the outputs of every segment."""
-    work = TaskWork(
+    work = task_partitions.TaskWork(
         inputs=("comparisons",),
         finish=_rank_outputs,
         schemas={SEGMENT_RANKS.name: SEGMENT_RANKS.schema},
         read_by_stage=("label_distributions", "item_rows"),
     )
-    output = run_by_task(context, work, _known(context))
+    output = task_partitions.run_by_task(context, work, _known(context))
     graphs = output.metric("segment_graphs").values()
     n, n_outputs = (sum(counts[name] for counts in graphs) for name in ("segments", "outputs"))
     if n:
         context.progress(f"{n_outputs:,} outputs ranked in {n:,} segments")
-    return output.output(SegmentRankMetrics)
+    return output.output(ranking_metrics.SegmentRankMetrics)
 
 
 def _known(context: StageContext) -> dict[str, _Known]:
@@ -102,7 +91,7 @@ def _known(context: StageContext) -> dict[str, _Known]:
     return by_task
 
 
-def _rank_outputs(task: TaskData, _: None) -> TaskResult:
+def _rank_outputs(task: task_partitions.TaskData, _: None) -> task_partitions.TaskResult:
     from annot_pipeline.runtime.coded_task import CodedTask
     from annot_pipeline.stages.rankings.rank_segments import rank_segments
 
@@ -118,7 +107,7 @@ def _rank_outputs(task: TaskData, _: None) -> TaskResult:
     return {SEGMENT_RANKS.name: table}, metrics
 
 
-def rank_systems_of_tasks(context: StageContext) -> StageOutput[SystemRankMetrics]:
+def rank_systems_of_tasks(context: StageContext) -> StageOutput[ranking_metrics.SystemRankMetrics]:
     """Return rankings and comparisons of systems.
 
     By their scores, and by comparisons of outputs.
@@ -126,7 +115,7 @@ def rank_systems_of_tasks(context: StageContext) -> StageOutput[SystemRankMetric
     settings = context.campaign.settings.ranking
     answers = answers_of_systems(context)
     # texts are read, and tasks ranked again where they change, only where they are asked for
-    work = TaskWork(
+    work = task_partitions.TaskWork(
         inputs=("standardized", "comparisons"),
         finish=_rank_systems,
         schemas={
@@ -135,30 +124,34 @@ def rank_systems_of_tasks(context: StageContext) -> StageOutput[SystemRankMetric
         },
         whole=("item_rows",) if settings.covariates else (),
         read_by_stage=("controlled",) if settings.covariates else ("controlled", "item_rows"),
-        is_large=several_files,
+        is_large=task_partitions.several_files,
     )
-    output = run_by_task(context, work, answers)
+    output = task_partitions.run_by_task(context, work, answers)
     return output.output(
-        SystemRankMetrics, alpha=settings.alpha, missing_answers=missing_answers(answers)
+        ranking_metrics.SystemRankMetrics,
+        alpha=settings.alpha,
+        missing_answers=missing_answers(answers),
     )
 
 
-def _rank_systems(task: TaskData, _: None) -> TaskResult:
+def _rank_systems(task: task_partitions.TaskData, _: None) -> task_partitions.TaskResult:
     from annot_pipeline.stages.rankings.rank_systems import rank_systems
 
     task.progress(f"ranking systems of {task.name}")
     return rank_systems(task)
 
 
-def describe_comparisons_of_tasks(context: StageContext) -> StageOutput[ContradictionMetrics]:
+def describe_comparisons_of_tasks(
+    context: StageContext,
+) -> StageOutput[ranking_metrics.ContradictionMetrics]:
     """Describe contradictions and times of all tasks that have comparisons."""
     from annot_pipeline.stages.rankings.describe_comparisons import TABLES
 
-    work = TaskWork(("comparisons",), _describe, TABLES, whole=("item_rows",))
-    return run_by_task(context, work).output(ContradictionMetrics)
+    work = task_partitions.TaskWork(("comparisons",), _describe, TABLES, whole=("item_rows",))
+    return task_partitions.run_by_task(context, work).output(ranking_metrics.ContradictionMetrics)
 
 
-def _describe(task: TaskData, _: None) -> TaskResult:
+def _describe(task: task_partitions.TaskData, _: None) -> task_partitions.TaskResult:
     from annot_pipeline.stages.rankings.describe_comparisons import describe_comparisons
 
     return describe_comparisons(task)

@@ -16,7 +16,7 @@ from annot_pipeline.methods.rankings.adjusted_scores import AdjustedScores, adju
 from annot_pipeline.methods.rankings.detectable import detectable_difference
 from annot_pipeline.methods.rankings.inference import FEW, SystemEstimates
 from annot_pipeline.methods.rankings.score_block import ScoreBlock
-from annot_pipeline.stages.shared.columns import nulls_for_nan
+from annot_pipeline.stages.shared.columns import without_nan
 
 NOT_CROSSED = "not every judge scored every item once: from variance components, no interval"
 NO_REPEATS = "no item has scores of two judges"
@@ -24,6 +24,8 @@ ONE_JUDGE = "one judge: nothing to compare it with"
 NO_OVERLAP = "no two systems can be compared"
 THESE_ONLY = f"for these {{}} only: fewer than {FEW}"
 """Limits what `detectable_difference` speaks of: judges, segments or documents are not drawn."""
+VALUES = {"value": "value", "ci_low": "low", "ci_high": "high", "reason": "reason"}
+"""Columns of what a statistic says, by name."""
 NEGLIGIBLE = 1e-12
 """Variance, points squared, that is rounding."""
 
@@ -55,18 +57,12 @@ def variance_rows(
     statistics["judgments_per_item"] = Statistic(sums.per_item)
     if values.size > 1:
         statistics["detectable_difference"] = _detectable(adjusted)
-    names = sorted(statistics)
-    chosen = [statistics[name] for name in names]
-    ends = np.array([(one.value, one.low, one.high) for one in chosen], np.float64).T
-    columns = {
-        "task": [task] * len(names),
-        "statistic": names,
-        **dict(zip(("value", "ci_low", "ci_high"), map(nulls_for_nan, ends), strict=True)),
-        "n_items": [sums.n_items] * len(names),
-        "n_judges": [n_judges] * len(names),
-        "reason": [one.reason for one in chosen],
-    }
-    return VARIANCE.from_columns(columns)
+    common = {"task": task, "n_items": sums.n_items, "n_judges": n_judges}
+    rows = [
+        common | {"statistic": name} | {column: getattr(one, of) for column, of in VALUES.items()}
+        for name, one in statistics.items()
+    ]
+    return VARIANCE.from_rows([without_nan(row) for row in rows])
 
 
 def _components(adjusted: AdjustedScores, sums: ItemSums, n_judges: int) -> dict[str, Statistic]:

@@ -13,16 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from annot_pipeline.contracts import DESCRIBING, SCORES
 from annot_pipeline.contracts.task_table import scale_of
+from annot_pipeline.runtime import task_partitions
 from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.stage import Stage
-from annot_pipeline.runtime.task_partitions import (
-    TaskData,
-    TaskResult,
-    TaskWork,
-    has_many,
-    run_by_task,
-    several_files,
-)
 from annot_pipeline.stages.scores.metrics import ItemScoreMetrics, StandardizeMetrics
 from annot_pipeline.stages.shared.judged_together import crowded_hits, judged_together
 
@@ -39,7 +32,7 @@ def standardize_judgments(context: StageContext) -> StageOutput[StandardizeMetri
         standardize_scores,
     )
 
-    work = TaskWork(
+    work = task_partitions.TaskWork(
         inputs=("controlled",),
         finish=standardize_scores,
         schemas=STANDARDIZED,
@@ -47,10 +40,12 @@ def standardize_judgments(context: StageContext) -> StageOutput[StandardizeMetri
         only=("scalar",),
         kinds={"controlled": ("scalar",)},
         listed="controlled",
-        is_large=partial(has_many, table="controlled", kind="scalar", fates=COUNTED),
+        is_large=partial(
+            task_partitions.has_many, table="controlled", kind="scalar", fates=COUNTED
+        ),
         blocks="controlled",
     )
-    output = run_by_task(context, work)
+    output = task_partitions.run_by_task(context, work)
     names = ("scalar_judgments", "kept_judgments", "kept_without_z", "outlying_scores")
     totals: dict[str, Any] = {name: sum(output.metric(name).values()) for name in names}
     for name in ("judges_without_z", "farthest_scores"):
@@ -58,7 +53,9 @@ def standardize_judgments(context: StageContext) -> StageOutput[StandardizeMetri
     return output.output(StandardizeMetrics, **totals)
 
 
-def _standardizations(tasks: Sequence[TaskData], most: int) -> list[Standardization]:
+def _standardizations(
+    tasks: Sequence[task_partitions.TaskData], most: int
+) -> list[Standardization]:
     from annot_pipeline.stages.scores.standardize_scores import Standardization
 
     return [Standardization.from_task(task, most) for task in tasks]
@@ -66,16 +63,16 @@ def _standardizations(tasks: Sequence[TaskData], most: int) -> list[Standardizat
 
 def score_items_of_tasks(context: StageContext) -> StageOutput[ItemScoreMetrics]:
     """Return scores of the items of all scalar tasks."""
-    work = TaskWork(
+    work = task_partitions.TaskWork(
         inputs=("standardized",),
         finish=_score_items,
         schemas={"scores": SCORES.schema},
         prepare=_online_scores,
         only=("scalar",),
-        is_large=several_files,
+        is_large=task_partitions.several_files,
         blocks="standardized",
     )
-    output = run_by_task(context, work)
+    output = task_partitions.run_by_task(context, work)
     for task, counts in output.metric("items_by_judgments").items():
         items: Counter[int] = Counter()
         for n_judgments, n_items in counts:  # those of a task in blocks stand one after the other
@@ -87,7 +84,7 @@ def score_items_of_tasks(context: StageContext) -> StageOutput[ItemScoreMetrics]
     return output.output(ItemScoreMetrics)
 
 
-def _online_scores(tasks: Sequence[TaskData]) -> list[Online]:
+def _online_scores(tasks: Sequence[task_partitions.TaskData]) -> list[Online]:
     from annot_pipeline.stages.scores.score_items import Online, score_online
 
     return [
@@ -96,7 +93,7 @@ def _online_scores(tasks: Sequence[TaskData]) -> list[Online]:
     ]
 
 
-def _score_items(task: TaskData, online: Any) -> TaskResult:
+def _score_items(task: task_partitions.TaskData, online: Any) -> task_partitions.TaskResult:
     from annot_pipeline.stages.scores.score_items import score_items
 
     table, metrics = score_items(task.name, task["standardized"], scale_of(task.declared), online)

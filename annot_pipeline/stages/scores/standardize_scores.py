@@ -203,19 +203,11 @@ FARTHEST = 5
 RUN = ("judge", "fate", "hit", "native_id", "criterion", "score", "position", "submitted_at")
 """Columns by which runs of equal scores are found."""
 
+FIGURES = "mean sd mean_ordinary mean_good_reference mean_bad_reference share_at_ends"
 JUDGE_SCORES = pa.schema(
-    [
-        ("task", TEXT),
-        ("judge", TEXT),
-        ("mean", REAL),
-        ("sd", REAL),
-        ("mean_ordinary", REAL),
-        ("mean_good_reference", REAL),
-        ("mean_bad_reference", REAL),
-        ("share_at_ends", REAL),
-        ("longest_constant_run", INT),
-        ("no_z_reason", TEXT),
-    ]
+    [("task", TEXT), ("judge", TEXT)]
+    + [(name, REAL) for name in FIGURES.split()]
+    + [("longest_constant_run", INT), ("no_z_reason", TEXT)]
 )
 """One row is a scalar task and judge; joined into `contracts.JUDGES`."""
 

@@ -86,8 +86,8 @@ def whole_account(files: Iterable[Mapping[str, Any]], parts: Iterable[Iterable[R
     ]
 
 
-UNREAD = {"rows": 0, "records": 0, "rows_with_records": 0, "row_hashes": 0, "file_order": None,
-          "unaccounted_lines": 0}  # fmt: skip
+COUNTS = ("rows", "records", "rows_with_records", "row_hashes", "unaccounted_lines")
+UNREAD = {"file_order": None} | dict.fromkeys(COUNTS, 0)
 """What was read of an export of which nobody knows."""
 
 

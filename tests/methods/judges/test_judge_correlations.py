@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import rankdata, spearmanr
 
-from annot_pipeline.methods.judges import judge_correlations
 from annot_pipeline.methods.judges.judge_correlations import mean_spearman
+from annot_pipeline.methods.numerics import bootstrap
 from annot_pipeline.methods.numerics.bootstrap import Estimate, ItemResamples
 
 NAN = np.nan
@@ -180,11 +180,9 @@ def test_blocks_change_nothing(monkeypatch):
     table = random_table(5, n_judges=12, n_items=60, gaps=0.2)
     whole = of_table(table, rounds=40, rng=1)
     calls = []
-    replicate = judge_correlations.replicate_counts
+    replicate = bootstrap.replicate_counts
     monkeypatch.setattr(
-        judge_correlations,
-        "replicate_counts",
-        lambda *a, **k: calls.append(1) or replicate(*a, **k),
+        bootstrap, "replicate_counts", lambda *a, **k: calls.append(1) or replicate(*a, **k)
     )
     blocks = of_table(table, rounds=40, rng=1, common_at_once=50)
     assert astuple(blocks) == pytest.approx(astuple(whole), rel=1e-12)
