@@ -278,26 +278,24 @@ def _ask_of_groups(context: StageContext, release: Release | None) -> dict[str, 
         "released": _released(release, "judgments"), "released_labels": _released(release, "labels")
     }  # fmt: skip
     released = context.queries.table("audit/released_tasks", votes) if release else NOTHING
-    rows = {row["task"]: row["judgments"] for row in released.to_pylist()}
-    parts, gone = _changed_partitions(context, release, rows)
+    n_released = {row["task"]: row["judgments"] for row in released.to_pylist()}
+    parts, gone = _changed_partitions(context, release, n_released)
     tasks = {first: part.tasks for first, part in parts.items()} | {task: [task] for task in gone}
-    sizes = {first: sum(rows.get(task, 0) for task in own) for first, own in tasks.items()}
+    sizes = {first: sum(n_released.get(task, 0) for task in own) for first, own in tasks.items()}
     for first, part in parts.items():
         sizes[first] += part.files["lineage"].rows
     exports = _gone_exports(context, release, _among(chain(*tasks.values())))
     most = context.sizes.compared_rows
+    ask = partial(context.queries.table, filtered=RELEASED)
     for group in JobSizes(most, most).chunk_tasks(sizes):
+        some = [parts[first] for first in group if first in parts]
         inputs = {**exports, **votes, "released_lineage": _released(release, "lineage")}
         for name in ("judgments", "lineage"):
-            own = tuple(
-                f for first in group if first in parts for f in parts[first].files[name].files
-            )
+            own = tuple(file for part in some for file in part.files[name].files)
             inputs[name] = verify_table(StoredTable(own)) if own else GOLD[name].empty()
         among = _among(chain(*(tasks[first] for first in group)))
         for query, tables in answers.items():
-            tables.append(
-                context.queries.table(f"audit/{query}", inputs, tasks=among, filtered=RELEASED)
-            )
+            tables.append(ask(f"audit/{query}", inputs, tasks=among))
     return {query: pa.concat_tables(tables) for query, tables in answers.items()}
 
 
