@@ -167,9 +167,7 @@ OWN_COLUMNS = {"appraise": appraise, "wmt_ranking": wmt_ranking, "label_studio":
 
 
 FORMAT = "hits"
-NESTED = ("jsonl", "label_studio")
 KINDS = {"score": "scalar", "compare": "pairwise", "label": "categorical"}
-TOLD = ("task", "ask", "scale", "criteria", "labels")
 
 
 def read_planned(sample: Sample, head: bytes, columns: list[str], limit: int) -> Sample | None:
@@ -186,7 +184,7 @@ def read_planned(sample: Sample, head: bytes, columns: list[str], limit: int) ->
     limit
         Rows to read.
     """
-    if sample.format in NESTED and NAME.encode() in head:
+    if sample.format in ("jsonl", "label_studio") and NAME.encode() in head:
         with contextlib.suppress(InputError):  # the name stands somewhere else
             return read_rows(Sample(sample.path, FORMAT, sample.options), limit)
     elif BOOKKEEPING in columns:
@@ -223,7 +221,7 @@ def planned_mapping(sheet: Sheet) -> tuple[Reading, list[Task]]:
 
 def _planned_tasks(sheet: Sheet) -> list[Task]:
     """Return the tasks that HITs describe, each once, in the order of the files."""
-    columns = sheet.table.select(TOLD)
+    columns = sheet.table.select(["task", "ask", "scale", "criteria", "labels"])
     rows = columns.group_by(columns.column_names, use_threads=False).aggregate([]).to_pylist()
     return [
         Task(

@@ -475,11 +475,13 @@ def _is_majority(sheet: Sheet, name: str, among: Sequence[str]) -> bool:
 def question_lines(questions: Sequence[str], are_scores: bool) -> list[Line]:
     """Return the lines of questions in columns: a task each; parts of one question are items."""
     stems = [match[1] for q in questions if (match := ITEM_IN_NAME.match(q))]
+    places = zip(*(re.findall(r"[A-Za-z]\d+", q) for q in questions), strict=False)
+    n_varied = sum(len({*numbers}) > 1 for numbers in places)  # 2 of R1Q1: which is the item?
     if stems and len(set(stems)) < len(questions):
         lines = "(?s)" * any("\n" in question for question in questions)
         task = {"value": "{question}", "match": f"{lines}{ITEM_IN_NAME.pattern[:-1]}?$"}
         why = "the column without its number or bracket"
-    elif len(questions) > 1 and len({re.sub(r"\d+", "", q) for q in questions}) == 1:
+    elif n_varied < 2 <= len(questions) and len({re.sub(r"\d+", "", q) for q in questions}) == 1:
         bare = re.sub(r"^[\W\d_]+|[\W\d_]+$", "", questions[0])
         task, why = {"value": bare}, "columns differ in numbers"
     else:

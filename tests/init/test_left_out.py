@@ -201,6 +201,25 @@ def test_days_beside_answers_are_no_answers(tmp_path: Path, when: str) -> None:
     assert "each: {question: [R1Q1, R1Q2, R2Q1, R2Q2]}" in text
 
 
+@pytest.mark.parametrize(
+    ("names", "task"),
+    [
+        (("Q1", "Q2", "Q3", "Q10"), "Q"),
+        (("1_1_rating", "1_2_rating", "2_1_rating", "2_2_rating"), "rating"),
+        (("R1Q1", "R1Q2", "R2Q1", "R2Q2"), "{question}"),
+    ],
+)
+def test_questions_with_two_numbers_are_a_task_each(
+    tmp_path: Path, names: tuple[str, ...], task: str
+) -> None:
+    """R1Q2 may be question 2 to report 1, or part 2 of question 1: none says which is the item."""
+    draw = random.Random(1)
+    rows: list[tuple[object, ...]] = [("pid", *names)]
+    rows += [(f"st{n}", *draw.choices(("top", "good", "poor"), k=4)) for n in range(8)]
+    text = guess_campaign([write_csv(tmp_path / "v.csv", rows)], tmp_path)
+    assert f'task: {{value: "{task}"}}' in text.replace(f"value: {task}}}", f'value: "{task}"}}')
+
+
 def test_a_column_called_answer_makes_no_batch_of_mturk(tmp_path: Path) -> None:
     rows: list[tuple[object, ...]] = [("passage", "Answer", "Clear", "Tone")]
     rows += [(f"p{n}", f"they said {'yes' * n}", n % 3, (n + n // 3) % 3) for n in range(6)]
