@@ -283,17 +283,17 @@ def guess(
             sources = name_tasks(in_order, name)
             text = write_campaign(name, sources, tables, [one.note() for one in unused])
             return Guess(text, [beliefs(s.group.paths, s.reading) for s in sources])
-    allowed = f"names ending in {', '.join(ENDINGS)}, each also with .gz"
-    where = ", ".join(map(str, exports))
-    nothing = Problem(where, "no file here looks like an export", allowed=allowed)
-    title = "no campaign can be guessed from these exports"
+    ends = f"names ending in {', '.join(ENDINGS)}, each also with .gz"
+    none = Problem(", ".join(map(str, exports)), "no file here looks like an export", allowed=ends)
     asked = [(one.question, one.group) for one in unused if one.question and one.group]
     questions = [question for question, _ in asked]
+    title = "no campaign can be guessed from these exports"
+    title = "the cells leave a question open" if questions else title
     drafts = [one.draft for one in unused if one.draft]
     draft = _draft(name, drafts[0], questions, command) if drafts else None
     preview = asked[0][1].first.table.slice(0, SHOWN_ROWS) if asked else None
     believed = [beliefs(one.group.paths, one.reading) for one in drafts]
-    problems = [one.problem(command) for one in unused[:SHOWN_FILES]] or [nothing]
+    problems = [one.problem(command) for one in unused[:SHOWN_FILES]] or [none]
     raise OpenError(title, problems, questions, draft, preview, believed, command)
 
 
