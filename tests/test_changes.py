@@ -182,3 +182,35 @@ def test_groups_of_tasks_are_compared_as_all_at_once(build_campaign, stage_campa
     assert [row["task"] for row in facts["vanished_judgments"]] == ["d", "e", "gone"]
     assert [row["vanished"] for row in facts["vanished_judgments"]] == [0, 0, 72]
     assert {row["name"] for row in facts["shifted_exports"]} == {"d exports/new.csv"}
+
+
+def test_an_export_that_is_mapped_to_another_task_is_not_gone(build_campaign, stage_campaign):
+    """Its task is compared with others that do not hold it: one judgment at a time, or all."""
+    exports = {
+        f"{name}.csv": "item,judge,label\n" + "".join(
+            f"{name}{n},{judge},{'yn'[n % 2]}\n" for n in range(12) for judge in "abc")
+        for name in ("one", "two", "other")
+    }  # fmt: skip
+
+    def sources(**task_by_name):
+        fields = {name: name for name in ("item", "judge", "label")}
+        return [
+            {
+                "path": f"exports/{name}.csv",
+                "format": "csv",
+                "fields": fields | {"task": {"value": t}},
+            }
+            for name, t in task_by_name.items()
+        ]
+
+    build_campaign(exports, sources=sources(one="z", two="z", other="d"))
+    for most in (1, 10**6):
+        built = stage_campaign(
+            exports, sources=sources(one="z", two="e", other="d"),
+            sizes=JobSizes(20, 1, 1, compared_rows=most),
+        )  # fmt: skip
+        facts = built.metrics("compare_releases")
+        assert facts["vanished_by_export"] == []
+        assert [row["vanished"] for row in facts["vanished_judgments"] if row["task"] == "z"] == [
+            36
+        ]

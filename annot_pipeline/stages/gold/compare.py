@@ -179,9 +179,9 @@ COMPARED = {
 
 VANISHED = "vanished_judgments"
 BETWEEN_EXPORTS = ("shifted_exports", "unlike_exports")
+"""Queries of groups of tasks that changed, where there is a release or several exports."""
 SINCE_RELEASE = (VANISHED, "vanished_by_export", "corrected_judgments", "changed_audits")
-"""What is asked of tasks that changed alone, some at a time: the first where there is a release, or
-several exports; the second where there is a release."""
+"""The same, where there is a release."""
 RELEASED = ("released", "released_labels", "released_lineage")
 NOTHING = pa.table({"task": pa.array([], TEXT)})
 """What has changed since no release."""
@@ -199,8 +199,8 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
         return context.queries.table(f"audit/{query}", inputs)
 
     changes = {changed: compare(changed, table) for changed, table in COMPARED.items()}
-    by_export = _ask_of_groups(context, release)
-    changes[VANISHED] = by_export.get(VANISHED, NOTHING).sort_by("task")
+    by_export = _query_task_groups(context, release)
+    changes[VANISHED] = by_export.get(VANISHED, NOTHING)
     rows = {query: table.to_pylist() for query, table in by_export.items()}
     one_sided = context.queries.table("audit/one_sided_judges", _inputs(context, "judgments"))
     measures = {"agreement_changes": agreement_changes, "prevalence_changes": prevalence_changes}
@@ -261,16 +261,20 @@ def _among(tasks: Iterable[str]) -> Tasks:
     return replace(Tasks.from_names(names, none=False), among=names)
 
 
-def _ask_of_groups(context: StageContext, release: Release | None) -> dict[str, pa.Table]:
-    """Return the rows of queries that look at one task at a time, of tasks that changed.
+def _query_task_groups(context: StageContext, release: Release | None) -> dict[str, pa.Table]:
+    """Run the queries that compare single tasks, some of the tasks that changed at a time.
 
-    Asked at once they would hold every judgment: 3 GB of ten million.
+    All tasks at once would hold every judgment, which takes 3 GB of ten million.
+
+    Returns
+    -------
+        Rows by query, in the order of their first column.
     """
-    files = {
-        name for group in read_verified_groups(context.inputs["lineage"], ["source_file"])
-        for name in group["source_file"].unique().to_pylist()
-    }  # fmt: skip
-    between = BETWEEN_EXPORTS if release or len(files) > 1 else ()
+    read: dict[str, set[str]] = {"source_file": set(), "source_digest": set()}
+    for group in read_verified_groups(context.inputs["lineage"], [*read]):
+        for column, values in read.items():
+            values.update(group[column].unique().to_pylist())
+    between = BETWEEN_EXPORTS if release or len(read["source_file"]) > 1 else ()
     answers: dict[str, list[pa.Table]] = {
         query: [] for query in ("copied_answers", *between, *(SINCE_RELEASE if release else ()))
     }
@@ -284,7 +288,9 @@ def _ask_of_groups(context: StageContext, release: Release | None) -> dict[str, 
     sizes = {first: sum(n_released.get(task, 0) for task in own) for first, own in tasks.items()}
     for first, part in parts.items():
         sizes[first] += part.files["lineage"].rows
-    exports = _gone_exports(context, release, _among(chain(*tasks.values())))
+    exports = _released_exports(context, release, _among(chain(*tasks.values())))
+    digests = pa.array(sorted(read["source_digest"]), TEXT)
+    exports["read_exports"] = pa.table({"source_digest": digests})
     most = context.sizes.compared_rows
     ask = partial(context.queries.table, filtered=RELEASED)
     for group in JobSizes(most, most).chunk_tasks(sizes):
@@ -296,16 +302,14 @@ def _ask_of_groups(context: StageContext, release: Release | None) -> dict[str, 
         among = _among(chain(*(tasks[first] for first in group)))
         for query, tables in answers.items():
             tables.append(ask(f"audit/{query}", inputs, tasks=among))
-    return {query: pa.concat_tables(tables) for query, tables in answers.items()}
+    whole = {query: pa.concat_tables(tables) for query, tables in answers.items()}
+    return {query: table.sort_by(table.column_names[0]) for query, table in whole.items()}
 
 
 def _changed_partitions(
     context: StageContext, release: Release | None, released: Collection[str]
 ) -> tuple[dict[str, InputPartition], list[str]]:
     """Return partitions that the newest release was not made of, and its tasks that are in none.
-
-    A row of the release that is in no partition that stayed as it was is in one that changed, if
-    its export is still read: so these tell which exports are gone.
 
     Parameters
     ----------
@@ -353,10 +357,10 @@ def forgotten_judges(release: Release | None, store: Path, key: bytes) -> list[s
     return sorted({person.digest for person in people} | forgotten_among(names, people, key))
 
 
-def _gone_exports(
+def _released_exports(
     context: StageContext, release: Release | None, tasks: Tasks
 ) -> dict[str, pa.Table]:
-    """Return the exports of the newest release, and its judgments of tasks that nobody misses.
+    """Return the exports of the newest release, and its judgments of tasks that may be gone.
 
     They are those of exports that are excluded now, of rows that a changed ``where`` leaves out,
     and of people who are forgotten.
@@ -380,10 +384,8 @@ def _gone_exports(
         "excluded": pa.table({"source_digest": pa.array(excluded, pa.string())}),
         "forgotten": pa.table({"judge": pa.array(forgotten, pa.string())}),
     }
-    missed_by_none = context.queries.table(
-        "audit/not_missed", inputs, tasks=tasks, filtered=("released",)
-    )
-    return {**exports, "excluded": missed_by_none}
+    excused = context.queries.table("audit/not_missed", inputs, tasks=tasks, filtered=("released",))
+    return {**exports, "excluded": excused}
 
 
 def _released(release: Release | None, name: str) -> pa.Table | StoredTable:
