@@ -180,7 +180,7 @@ class Table:
 
     def from_rows(self, rows: Sequence[Mapping[str, object]]) -> pa.Table:
         """Return the table of these rows; what a row lacks is null."""
-        names = self.schema.names
+        names = dict.fromkeys([*self.schema.names, *(name for row in rows for name in row)])
         return self.from_columns({name: [row.get(name) for row in rows] for name in names})
 
 

@@ -9,7 +9,7 @@ from annot_pipeline.contracts import GOLD
 
 def test_a_table_of_rows_is_sorted_by_its_key_and_null_where_a_row_lacks_a_value():
     rows = [
-        {"item": "b", "text": "second", "of_no_column": 1},
+        {"item": "b", "text": "second"},
         {"item": "a", "segment": "s"},
     ]
     table = GOLD["items"].from_rows(rows)
@@ -26,3 +26,5 @@ def test_a_table_of_no_rows_is_empty():
 def test_a_column_that_the_table_does_not_have_is_refused():
     with pytest.raises(ValueError, match="items has no columns"):
         GOLD["items"].from_columns({"item": ["a"], "of_no_column": [1]})
+    with pytest.raises(ValueError, match="items has no columns"):
+        GOLD["items"].from_rows([{"item": "a"}, {"item": "b", "of_no_column": 1}])

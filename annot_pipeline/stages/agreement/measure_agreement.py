@@ -143,7 +143,7 @@ def measure_agreement(task: TaskData) -> TaskResult:
             BootstrapRounds(task.name, rounds, seed),
             task.progress,
         )
-    left_out = {row["statistic"]: n for row in rows if (n := row.get("judge_pairs_left_out"))}
+    left_out = {row["statistic"]: n for row in rows if (n := row.pop("judge_pairs_left_out", 0))}
     metrics: dict[str, Any] = {"judge_pairs_left_out": left_out} if left_out else {}
     compared = CodedTask(task.name, task["comparisons"])
     if len(compared):
