@@ -289,8 +289,8 @@ def _delimiter(sample: Sample) -> tuple[str, int]:
         share = 1 - n_read / max(n_read + read.unreadable.total(), 1)
         cells = [cell.strip() for c in read.table.columns for cell in c.to_pylist() if cell]
         n_cut = sum(cell.startswith("[") != cell.endswith("]") for cell in cells)
-        is_other = sample.path.suffix in (".tsv", ".tab") and delimiter != "\t"
-        ranks[delimiter] = (share, n_cut, is_other, -n_columns[delimiter])  # of lists, too
+        is_other = delimiter != "\t" and re.search(r"(?i)\.(tsv|tab)(\.gz)?$", sample.path.name)
+        ranks[delimiter] = (share, n_cut, bool(is_other), -n_columns[delimiter])  # of lists, too
     best = min(ranks, key=ranks.__getitem__, default=next(iter(n_columns), ","))
     return best, n_columns.get(best, 1)
 
