@@ -70,8 +70,8 @@ Files: TypeAlias = Source | Sequence[Path]
 
 
 @dataclass(frozen=True)
-class Names:
-    """Some names that follow each other.
+class NameRange:
+    """A range of names, in their order.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class Names:
         return " AND ".join([*behind, *up_to]) or "true"
 
 
-class Items(Names):
+class Items(NameRange):
     """Some items of a task that follow each other; of a pair the name is ``item_a | item_b``.
 
     Rows that name no item stand behind all.
@@ -127,7 +127,7 @@ class Tasks:
     last: str
     none: bool
     items: Items | None = None
-    judges: Names | None = None
+    judges: NameRange | None = None
     among: Sequence[str] = ()
 
     @classmethod

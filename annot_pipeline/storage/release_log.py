@@ -380,25 +380,25 @@ def _folded(events: Sequence[Event]) -> LogContent:
         elif kind == "abandoned" and not event["gold"]:
             lacks_gold = False
         elif kind in ("fed", "pointed", "abandoned"):
-            golds[event["gold"]] = _after(golds.get(event["gold"], SeenGold()), event)
-    seen = {name: replace(gold, pointer=_whole(gold.pointer)) for name, gold in golds.items()}
+            golds[event["gold"]] = _with_event(golds.get(event["gold"], SeenGold()), event)
+    seen = {name: replace(gold, pointer=_usable(gold.pointer)) for name, gold in golds.items()}
     return LogContent(tuple(events), seen, highest, lacks_gold)
 
 
-def _after(seen: SeenGold, event: Event) -> SeenGold:
-    """Return what the events of some gold add up to, with one event more."""
+def _with_event(seen: SeenGold, event: Event) -> SeenGold:
+    """Return what the log says of some gold after one more event."""
     kind = event["event"]
     seen = replace(seen, campaign=event["campaign"], is_abandoned=kind == "abandoned")
     if kind != "pointed":
         return replace(seen, pointer=None) if seen.is_abandoned else seen
-    version, known = event["version"], seen.pointer or Pointer("", {})
-    manifests = {**known.manifests, **event["manifests"]}
-    pointer = Pointer(version, manifests, (*known.pruned, *event["pruned"]), **marks(event))
+    version, pointer = event["version"], seen.pointer or Pointer("", {})
+    manifests = {**pointer.manifests, **event["manifests"]}
+    pointer = Pointer(version, manifests, (*pointer.pruned, *event["pruned"]), **marks(event))
     highest = max(seen.highest, *map(number, (version, *event["manifests"])))
     return replace(seen, pointer=pointer, highest=highest)
 
 
-def _whole(pointer: Pointer | None) -> Pointer | None:
+def _usable(pointer: Pointer | None) -> Pointer | None:
     """Return a pointer whose newest release is known; None if lines of all releases were lost."""
     if pointer is None or not pointer.manifests:
         return None

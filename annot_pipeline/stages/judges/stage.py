@@ -39,7 +39,7 @@ from annot_pipeline.stages.judges.metrics import ControlMetrics
 from annot_pipeline.stages.shared.account_records import COLUMNS as ACCOUNTED
 from annot_pipeline.stages.shared.account_records import account, whole_account
 from annot_pipeline.stages.shared.comparisons import outcomes
-from annot_pipeline.storage.queries import Names, Queries, Tasks
+from annot_pipeline.storage.queries import NameRange, Queries, Tasks
 from annot_pipeline.storage.tables import (
     StoredTable,
     TableFile,
@@ -153,9 +153,7 @@ def _judges(context: StageContext, inputs: InputPartition, tasks: pa.Table) -> l
         n.update(of_block)
     ends = [names[-1] for names in context.sizes.chunk_judges(n)][:-1]
     task = Tasks.from_names(inputs.tasks, none=False)
-    return [
-        replace(task, judges=Names(after, last)) for after, last in pairwise([None, *ends, None])
-    ]
+    return [replace(task, judges=NameRange(*some)) for some in pairwise([None, *ends, None])]
 
 
 def _by_judge(judgments_file: StoredTable) -> dict[str, int]:
