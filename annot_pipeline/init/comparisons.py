@@ -383,7 +383,7 @@ def _are_names(sheet: Sheet, pair: Pair) -> bool:
 def compared_rows(sheet: Sheet, pair: Sequence[str]) -> Sheet:
     """Return the rows that compare two: those of another question may share columns."""
     sides = [without_abstentions(sheet[name]) for name in pair]
-    there = [pc.is_in(sheet.table.column(c.name), pa.array([*c.counts])) for c in sides]
+    there = [pc.is_in(sheet.table[c.name], pa.array([*c.counts], pa.string())) for c in sides]
     return Sheet([sheet.table.filter(pc.and_(*there))], sheet.expressions)
 
 

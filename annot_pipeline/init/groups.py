@@ -103,11 +103,6 @@ def read_rows(sample: Sample, limit: int) -> Sample:
     return replace(sample, table=whole, unreadable=unreadable, is_whole=is_whole)
 
 
-def sheet_of(samples: Sequence[Sample]) -> Sheet:
-    """Return the rows of several samples with the same columns."""
-    return Sheet([sample.table for sample in samples])
-
-
 @dataclass(frozen=True)
 class Group:
     """Files of one folder, format and columns."""
@@ -134,7 +129,7 @@ class Group:
     @cached_property
     def sheet(self) -> Sheet:
         """Return the sampled rows of all files."""
-        return sheet_of(self.samples)
+        return Sheet([sample.table for sample in self.samples])
 
     @cached_property
     def pattern(self) -> str | None:

@@ -30,6 +30,7 @@ from annot_pipeline.init.questions import (
     Question,
     Reading,
     Roles,
+    expression_of,
 )
 from annot_pipeline.init.readings import read_view
 from annot_pipeline.init.table import Column, Sheet
@@ -41,11 +42,11 @@ MOST_COMPARED, FEWEST_ROWS, HARDLY = 10, 10, 0.03
 """Columns whose agreement is looked at, and how much of it beyond chance is hardly any: judges of
 one thing agree, questions do not."""
 CLEARLY = 0.2
-"""How much more often than by chance each two columns agree that are offered as judges."""
+"""Least agreement beyond chance between any two columns that are offered as judges."""
 MOST_OPTIONS = 50
-MORE = {*ORDER} - {"judge", "item", "label", "score"}
-"""Roles that a matrix does not have by itself."""
-GOLD = frozenset({"gold", "golden", "truth"})
+ADDED = {*ORDER} - {"judge", "item", "label", "score"}
+"""Roles of a matrix that only an answer adds."""
+TRUTH = frozenset({"gold", "golden", "truth"})
 OVERLAP, MOSTLY = 0.5, 0.9
 """Share of its values that a column has in common with the others, to be one more judge; and of
 questions that are on one scale, for the others to be about the person."""
@@ -82,7 +83,7 @@ def each_by_option(sheet: Sheet, format_: str, by_role: Roles) -> list[Reading]:
             view = views.columns_view(views.plain_view(sheet), patterns, "rater", pattern)
             return read_view(view, format_, rest)
         reading = by_judge(sheet, patterns, pattern, rest.get("item", ()), role)
-        others = [(r, n[0], "as was answered") for r, n in rest.items() if r in MORE]
+        others = [(r, expression_of(n), "as was answered") for r, n in rest.items() if r in ADDED]
         return [reading.with_lines(*others)]
     if rest.get("system") == ("each",):
         plain = views.columns_view(views.plain_view(sheet), patterns, "system", each[0])
@@ -203,8 +204,8 @@ def by_judge(
     whole = [n for n in rest if sheet.is_unique(n) and roles.is_called_id(n)]
     if item is None and rest and (whole or all(sheet.is_unique(n) for n in rest)):
         item = (whole or rest)[0]
-    what: Any = {"row": True} if item in (None, "row") else item
-    what = {"join": [*items], "sep": ":"} if len(items) > 1 else what
+    what: Any = expression_of(items) if items else item
+    what = {"row": True} if item in (None, "row") else what
     if item is None:
         if any("item" in names.roles(name) for name in rest):
             options = [Option(by_each | {"item": ("row",)}, EACH_ROW)]
@@ -231,9 +232,9 @@ def by_judge(
         ("judge", {"value": "{rater}"}, "the name of the column"),
         ("item", what, ""),
         ("score", spelled or "{rater}", "") if is_score
-        else ("label", answer_as(answers, "categorical").expression("label"), ""),
+        else ("label", spelled or answer_as(answers, "categorical").expression("label"), ""),
     ]  # fmt: skip
-    gold = next((n for n in rest if "truth" in names.roles(n) or GOLD & {*names.words(n)}), None)
+    gold = next((n for n in rest if "truth" in names.roles(n) or TRUTH & {*names.words(n)}), None)
     if gold and not is_score and sheet[gold].counts.keys() & values:
         lines.append(("truth", gold, ""))
     has_minus = answers.numeric_share == 1 and answers.low == -1  # among classes from 0
@@ -328,12 +329,12 @@ def judge_matrix(sheet: Sheet) -> Reading | None:
 
 
 def with_judges(sheet: Sheet, question: Question, by_role: Roles) -> Question:
-    """Return a question with an option more, the first: columns are judges, who agree clearly."""
+    """Return a question with a new first option: that columns which agree clearly are judges."""
     columns = [n for n in _alike(sheet) if n not in chain(*by_role.values())]
     pairs = [*combinations([sheet[n] for n in columns[:MOST_COMPARED]], 2)]
     are_criteria = any(names.WORDS["criteria"] & {*names.words(n)} for n in columns)
     agree = pairs and min(agreement(sheet, *pair) for pair in pairs) >= CLEARLY
-    if "judge" in by_role or are_criteria or not agree:
+    if question.role not in ("judge", "label") or "judge" in by_role or are_criteria or not agree:
         return question
     judges = Option({"each": tuple(columns), "judge": ("each",)}, "each column is a judge")
     return replace(question, options=[judges, *question.options])
@@ -432,7 +433,7 @@ def _is_once(column: Column) -> bool:
 
 def _alike(sheet: Sheet) -> list[str]:
     """Return the columns that share a small alphabet of answers, and their like with numbers."""
-    asked = [n for n in sheet.names if not (NO_QUESTION | GOLD) & {*names.words(n)}]
+    asked = [n for n in sheet.names if not (NO_QUESTION | TRUTH) & {*names.words(n)}]
     groups = [n for n in sheet.names if names.words(n) == GROUP]  # which say what people saw
     asked = [n for n in asked if not any(sheet.determines(group, n) for group in groups)]
     roles_of = {n: names.roles(n).keys() for n in asked}
@@ -498,9 +499,8 @@ def survey(sheet: Sheet, questions: Sequence[str], person: Any, why: str) -> Rea
     are_many = answers.numeric_share == 1 and answers.n_distinct > MOST_LABELS
     are_scores = has_steps(answers) or are_many
     lines: list[Line] = [("judge", person, why), *question_lines(questions, are_scores)]
-    kind, scale = ("scalar", scale_of(answers)) if are_scores else ("categorical", None)
-    each = {"question": [*questions]}
-    return Reading("a survey, one row a person", lines, kind, scale, each=each)
+    shape = ("scalar", scale_of(answers)) if are_scores else ("categorical", None)
+    return Reading("a survey, one row a person", lines, *shape, each={"question": [*questions]})
 
 
 def has_questions(readings: Sequence[Reading]) -> bool:

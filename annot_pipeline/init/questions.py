@@ -61,6 +61,13 @@ class Question:
         return {"open": self.role, "question": str(self), "options": options}
 
 
+def expression_of(columns: Sequence[str]) -> Any:
+    """Return the expression of columns that an option names, or of =TEXT, which is a constant."""
+    if columns[0].startswith("="):
+        return {"value": columns[0][1:]}
+    return {"join": [*columns], "sep": ":"} if len(columns) > 1 else columns[0]
+
+
 class NoJudgmentsError(Exception):
     """Rows that cannot be read as judgments; the text says what is missing.
 

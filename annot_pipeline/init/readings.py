@@ -257,7 +257,7 @@ class _Reader(Answers):
             self.questions.append(self._what_question())
         elif (self.judge or self.is_one_judge) and self.things:
             lines = self._told_apart(lines, task, answers)
-            self.questions += [] if self.questions else self._split(answers)
+            self.questions += [] if self.questions else self._condition_question(answers)
         elif crossed := self._crossed(answers):
             share = 1 / self.sheet[crossed[0]].n_distinct
             self.questions.append(self._apart_question(crossed, share))

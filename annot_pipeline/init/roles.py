@@ -472,33 +472,34 @@ def is_even(sheet: Sheet, judge: str, name: str) -> bool:
     """Return whether judges meet the values of a column nearly equally often, by design."""
     codes = sheet.codes(judge, name)
     counts = np.unique(codes[codes >= 0], return_counts=True)[1]
-    is_even = len(counts) and np.ptp(counts) <= min(2, counts.mean() / 3)
-    return bool(is_even) and not (sheet[name].n_blank or sheet.determines(judge, name))
+    is_balanced = len(counts) and np.ptp(counts) <= min(2, counts.mean() / 3)
+    return bool(is_balanced) and not (sheet[name].n_blank or sheet.determines(judge, name))
 
 
-TOLD, SURELY_TOLD = 0.05, 5.0
-"""Share of what answers to one thing differ by that a column tells at least, and by how many
-standard errors this is more than by chance."""
+LEAST_OMEGA_SQUARED, LEAST_ERRORS = 0.05, 5.0
+"""Share of the variance of answers to one thing that a column explains at least, and by how many
+standard errors this is above chance."""
 
 
-def tells(sheet: Sheet, thing: Sequence[str], name: str, answer: str) -> bool:
+def explains(sheet: Sheet, thing: Sequence[str], name: str, answer: str) -> bool:
     """Return whether answers to one thing differ by a column, as an analysis of variance says."""
     numbers, codes = sheet.numbers(answer), sheet.codes(answer)
     if np.isnan(numbers).mean() > 0.5:  # labels: the most frequent one, or another
         numbers = np.where(codes < 0, np.nan, codes == np.bincount(codes[codes >= 0]).argmax())
-    known = (sheet.codes(*thing, name) >= 0) & ~np.isnan(numbers)
-    numbers, left, n_groups = numbers[known], [], []
+    has_answer = (sheet.codes(*thing, name) >= 0) & ~np.isnan(numbers)
+    numbers, residual, n_groups = numbers[has_answer], [], []
     for key in (thing, [*thing, name]):
-        of = np.unique(sheet.codes(*key)[known], return_inverse=True)[1]
-        means = np.bincount(of, numbers) / np.bincount(of)
-        left.append(float(((numbers - means[of]) ** 2).sum()))
+        group = np.unique(sheet.codes(*key)[has_answer], return_inverse=True)[1]
+        means = np.bincount(group, numbers) / np.bincount(group)
+        residual.append(float(((numbers - means[group]) ** 2).sum()))
         n_groups.append(len(means))
     between, within = n_groups[1] - n_groups[0], len(numbers) - n_groups[1]
-    if not between or not within or not left[0]:
+    if not between or not within or not residual[0]:
         return False
-    more = (left[0] - left[1]) / between / max(left[1] / within, 1e-9) - 1  # than by chance
-    told = between * more / (between * more + between + within)  # omega squared
-    return more >= SURELY_TOLD * math.sqrt(2 / between + 2 / within) and told >= TOLD
+    f = (residual[0] - residual[1]) / between / max(residual[1] / within, 1e-9)
+    omega_squared = between * (f - 1) / (between * (f - 1) + between + within)
+    is_sure = f - 1 >= LEAST_ERRORS * math.sqrt(2 / between + 2 / within)
+    return is_sure and omega_squared >= LEAST_OMEGA_SQUARED
 
 
 FEWEST_TOLD = 5

@@ -223,10 +223,10 @@ class Things(Judges):
         self.questions.append(self._apart_question(nearest, share))
         return lines
 
-    def _split(self, answers: Sequence[tuple[Column, Reading]]) -> list[Question]:
-        """Return the question what a column is under whose values things are answered otherwise.
+    def _condition_question(self, answers: Sequence[tuple[Column, Reading]]) -> list[Question]:
+        """Return the question whether a condition by which answers differ is part of the item.
 
-        Each judge meets its values equally often, as a design has it and answers never have.
+        Each judge meets every value of a condition equally often; answers are never that even.
         """
         sheet, taken = self.one, {c.name for c, _ in answers}
         if not self.judge or self.named("item") or self.named("segment") or not self.things:
@@ -235,12 +235,10 @@ class Things(Judges):
             n_cells = sheet.combinations(*self.things, column.name)
             is_met = column.n_distinct > 1 and roles.FEWEST_TOLD * n_cells <= len(sheet)
             is_met = is_met and not roles.is_measured(column) and column.name not in taken
-            if not is_met or not roles.is_even(sheet, self.judge, column.name):
-                continue
-            if any(roles.tells(sheet, self.things, column.name, c.name) for c, _ in answers):
+            is_met = is_met and roles.is_even(sheet, self.judge, column.name)
+            if is_met and any(roles.explains(sheet, self.things, column.name, n) for n in taken):
                 text = f"answers to one {','.join(self.things)} differ by {column.name}"
-                options = self._apart_options([column.name])
-                return [Question("item", text, options, "What is it?")]
+                return [Question("item", text, self._apart_options([column.name]), "What is it?")]
         return []
 
     def _crossed(self, answers: Sequence[tuple[Column, Reading]]) -> list[str]:

@@ -95,9 +95,8 @@ class Judges:
             systems = [c for c in systems if not names.WORDS["judged"] & c.words]
             judges = [c.name for c in systems if roles.are_models(c)][:1]
         likely = [n for n in judges if names.likelihood(n, "judge")]
-        people = [
-            n for n in judges if roles.are_models(self.sheet[n]) or roles.are_people(self.sheet[n])
-        ]
+        columns = [self.sheet[n] for n in judges]
+        people = [c for c in columns if roles.are_models(c) or roles.are_people(c)]
         is_named = bool(self.named("judge") or likely or people)
         judge = judges[0] if judges and is_named else None
         self.pairs = ranked = roles.pairings(self.choice, judges, things)

@@ -20,9 +20,9 @@ from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError
 from annot_pipeline.init import OpenError, guess_campaign
 from annot_pipeline.init.conversation import converse, preview
-from annot_pipeline.init.groups import sheet_of
 from annot_pipeline.init.roles import shape_of
 from annot_pipeline.init.sniff import read_sample
+from annot_pipeline.init.table import Sheet
 from tests.conftest import build_file
 from tests.init.conftest import Guess, write_csv
 
@@ -187,7 +187,7 @@ def test_a_terminal_that_closes_leaves_the_question(
 
 def test_names_are_shown_by_their_shape(tmp_path: Path) -> None:
     rows = [("who", "name", "mark"), ("Ann Smith", "Bob7", 5), ("Cy", "Di", 3)]
-    sheet = sheet_of([read_sample(write_csv(tmp_path / "v.csv", rows))])
+    sheet = Sheet([read_sample(write_csv(tmp_path / "v.csv", rows)).table])
     shown = "\n".join(preview(sheet.table))
     assert "Aa Aa | Aa" in shown
     assert "5 | 3" in shown
