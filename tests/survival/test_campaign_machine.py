@@ -328,6 +328,7 @@ def _silent(_: str) -> None:
 def test_any_order_of_commands_kills_and_full_disks(
     part: int, copy_campaign: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("ANNOT_KEY", KEY)  # the machine changes it: other tests have it back
     monkeypatch.setattr(CampaignMachine, "copy", partial(copy_campaign, build_two_days), False)
     monkeypatch.setattr(CampaignMachine, "folder", tmp_path / f"campaign{part}", False)
     if not SOAK:
