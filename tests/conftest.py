@@ -48,7 +48,7 @@ def pytest_collection() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Look for garbage among what tests make alone, as seldom as the command does."""
+    """Collect only objects that tests make, as rarely as the command does."""
     gc.freeze()
     gc.enable()
     gc.set_threshold(50_000)

@@ -47,7 +47,7 @@ def write_pages(
     folder, document
         The release; its manifest, without ``files``.
     build, outputs
-        What it was made by, and all tables.
+        What made it, and the tables of all stages.
     parent
         The release before; no page names its judges who are forgotten people.
     """

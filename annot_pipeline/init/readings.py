@@ -389,8 +389,8 @@ class _Reader(Answers):
         if self.is_mturk:  # its time is the assignment's, a judgment's only if it holds just one
             took = list(dict.fromkeys([*took, "hit_seconds"]))
         is_place = partial(self._is_place, reading)
-        known = (reading.kind, labels, item, one_a_row)
-        optional = optional_fields.optional_lines(choice, *known, is_place=is_place)
+        arguments = (reading.kind, labels, item, one_a_row)
+        optional = optional_fields.optional_lines(choice, *arguments, is_place=is_place)
         for name, expression, why in optional:
             fields = took if name == "seconds" else [name]
             if not any(line[0] == name for line in lines):

@@ -35,7 +35,7 @@ MAIN = ("labels", "scores", "system_rankings", "segment_ranks", "lineage")
 """The table that is read where none is named: the first of these with rows."""
 
 SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M")
-"""By the power of ten that the number of rows is below, from a thousand on."""
+"""Size classes: fewer than 1,000 rows, then ten times as many each."""
 LICENSE_ID = re.compile(r"[A-Za-z0-9]+([.+-][A-Za-z0-9.]++)*+\+?")
 
 Manifest = Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""What each answer weighs in the label or score of one item, which also is told without a judge."""
+"""The weight of each answer in the label or score of one item, and the result without a judge."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A release built again from its archived bytes, compared byte for byte with what was published.
 
-Where two files of one table differ, the first row and column with both values are told.
+Where two files of one table differ, the first row and column are reported with both values.
 """
 
 from __future__ import annotations

@@ -59,7 +59,13 @@ class ClusteredEstimate:
 
 
 def check_answers(items: Codes, judges: Codes, answers: Floats | Codes) -> None:
-    """Make sure that each answer has an item and a judge, and a judge one answer on an item."""
+    """Check that each answer has an item and a judge, and a judge one answer on an item.
+
+    Raises
+    ------
+    ValueError
+        An array has another length, or a judge has two answers on an item.
+    """
     if not items.size == judges.size == answers.size:
         raise ValueError(f"{items.size} items, {judges.size} judges, {answers.size} answers")
     if np.unique(np.stack([items, judges]), axis=1).shape[1] < items.size:

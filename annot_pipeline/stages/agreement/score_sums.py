@@ -1,6 +1,6 @@
 """The sums that one block of scores adds to statistics of agreement, and cuts of their scale.
 
-Scores of outputs that a judge saw twice tell the agreement of judges with themselves.
+Scores of outputs that a judge saw twice give the agreement of judges with themselves.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is known of each task and judge: kind, classes, scale; who is a person and who a model."""
+"""Resolves the kind, classes and scale of each task, and the kind of each judge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of all tasks when HITs are planned, task by task; what item tables say of items."""
+"""Inputs of planning HITs, task by task, with what item tables say of items."""
 
 from __future__ import annotations
 
