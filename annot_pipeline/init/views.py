@@ -324,9 +324,9 @@ def _pairs_in_cells(sheet: Sheet) -> dict[str, Any]:
                 blank = r"\s+" if between and between != between.strip() else r"\s*"
                 written = f"{blank}{re.escape((between or '').strip())}{blank}"
                 sides = [{"match": f"^(.+?){written}"}, {"match": f"{written}(.+)$"}]
-                places = sides if between else [{"json": "0"}, {"json": "1"}]
-                for side, place in zip("ab", places, strict=True):
-                    columns[f"{name} {side}"] = {"column": name} | place
+                parts = sides if between else [{"json": "0"}, {"json": "1"}]
+                for side, part in zip("ab", parts, strict=True):
+                    columns[f"{name} {side}"] = {"column": name} | part
                 break
     return columns
 

@@ -36,10 +36,10 @@ def conditions(folder: Path, effect: int) -> Path:
     rows: list[tuple[object, ...]] = [("subject", "story", "relation", "rating")]
     for judge in range(18):
         for story in range(12):
-            place = (judge + story) % 3
-            relation = ("equal", "unequal", "none")[place]
+            turn = (judge + story) % 3
+            relation = ("equal", "unequal", "none")[turn]
             rows.append(
-                (f"s{judge}", f"t{story}", relation, near(draw, 1 + story % 3 + effect * place))
+                (f"s{judge}", f"t{story}", relation, near(draw, 1 + story % 3 + effect * turn))
             )
     return write_csv(folder / "v.csv", rows)
 

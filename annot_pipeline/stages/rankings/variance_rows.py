@@ -59,7 +59,7 @@ def variance_rows(
         statistics["detectable_difference"] = _detectable(adjusted)
     common = {"task": task, "n_items": sums.n_items, "n_judges": n_judges}
     rows = [
-        common | {"statistic": name} | {column: getattr(one, of) for column, of in VALUES.items()}
+        common | {"statistic": name} | {column: getattr(one, key) for column, key in VALUES.items()}
         for name, one in statistics.items()
     ]
     return VARIANCE.from_rows([without_nan(row) for row in rows])
